@@ -1,0 +1,100 @@
+package ask
+
+import "errors"
+
+// Code is a machine-readable reason. The set is closed: what is not in it is
+// Internal. On the wire it is the `data.reason` of an error.
+type Code string
+
+// Every reason that Answerback gives.
+const (
+	Internal Code = "internal"
+
+	// The question cannot be asked.
+	ClientLacksCapability Code = "client_lacks_capability"
+	ModeNotDeclared       Code = "mode_not_declared"
+	NoClient              Code = "no_client"
+	BadSchema             Code = "bad_schema"
+	SwitchedOff           Code = "switched_off"
+	RateLimited           Code = "rate_limited"
+	TooManyOpen           Code = "too_many_open"
+
+	// The question was asked and ended without an answer.
+	Timeout         Code = "timeout"
+	ClientGone      Code = "client_gone"
+	ClientCancelled Code = "client_cancelled"
+	BackendWithdrew Code = "backend_withdrew"
+	BackendLost     Code = "backend_lost"
+	ShuttingDown    Code = "shutting_down"
+
+	// An answer that cannot be taken.
+	TooLate  Code = "too_late"
+	Unknown  Code = "unknown_ask"
+	NotYours Code = "not_yours"
+
+	// The call failed.
+	BadMessage         Code = "bad_message"
+	Ambiguous          Code = "ambiguous_message"
+	TooLarge           Code = "too_large"
+	UnknownMethod      Code = "unknown_method"
+	UnknownName        Code = "unknown_name"
+	UnknownBackend     Code = "unknown_backend"
+	NotAllowed         Code = "not_allowed"
+	BadHeader          Code = "header_mismatch"
+	BadVersion         Code = "unsupported_version"
+	MissingCapability  Code = "missing_capability"
+	BadState           Code = "bad_request_state"
+	BackendUnreachable Code = "backend_unreachable"
+	BackendTimeout     Code = "backend_timeout"
+	BackendBroken      Code = "backend_broken"
+	OutcomeUnknown     Code = "outcome_unknown"
+)
+
+// Error is the one error that crosses package borders. Message is a sentence
+// that is safe to show to anybody; Cause is only ever logged. Errors are
+// values: they are not modified after they were made.
+type Error struct {
+	Code    Code
+	Message string
+	Data    map[string]any // further members of the wire error's data, or nil
+	Cause   error
+}
+
+// Errorf makes an Error without a cause. The message is used as it stands.
+func Errorf(code Code, message string) *Error {
+	return &Error{Code: code, Message: message}
+}
+
+// Wrap makes an Error that keeps its cause for the log.
+func Wrap(code Code, message string, cause error) *Error {
+	return &Error{Code: code, Message: message, Cause: cause}
+}
+
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return string(e.Code) + ": " + e.Message + ": " + e.Cause.Error()
+	}
+	return string(e.Code) + ": " + e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// From gives err as an *Error, finding one it wraps or making it Internal.
+// It is nil for a nil err.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: Internal, Message: "Something went wrong inside the gateway.", Cause: err}
+}
+
+// CodeOf gives the code of err: Internal for an error that has none, "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	return From(err).Code
+}

@@ -1,0 +1,216 @@
+package sse
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+)
+
+const (
+	smallBuffer = 4 << 10
+	// keepBuffer is what a quiet stream may hold on to after a large event.
+	keepBuffer = 64 << 10
+)
+
+// Reader reads the events of one stream. It is not safe for concurrent use.
+type Reader struct {
+	src io.Reader
+	max int
+	err error // what the source ended with; lines before it may still wait in buf
+	bad error // an event was too large: nothing after it is read
+
+	buf     []byte // read and not yet used: buf[pos:]
+	pos     int
+	looked  int  // how far from pos there is no line end
+	skipLF  bool // the last line ended with \r: a \n now belongs to it
+	started bool // the first line, which may have a byte order mark, is over
+
+	data    []byte
+	partial []byte
+	lastID  string
+}
+
+// NewReader makes a Reader of r. The data of one event, and any line, may have
+// at most maxEvent bytes, which must be positive.
+func NewReader(r io.Reader, maxEvent int) *Reader {
+	return &Reader{src: r, max: maxEvent}
+}
+
+// Next gives the next event as soon as the blank line that ends it has come.
+// Comments, unknown fields and events without data, id or retry are skipped.
+//
+// It returns io.EOF at the end of the stream, where an unfinished event is
+// dropped; an *ask.Error with code TooLarge for an event beyond the limit; and
+// otherwise the error of the underlying reader. After an error it returns the
+// same error again.
+func (r *Reader) Next() (Event, error) {
+	if r.bad != nil {
+		return Event{}, r.bad
+	}
+	r.data = r.data[:0]
+	if cap(r.data) > keepBuffer {
+		r.data = nil
+	}
+	var ev Event
+	hasData := false
+	for {
+		line, err := r.line(hasData)
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) == 0 {
+			if !hasData && !ev.HasID && !ev.HasRetry {
+				ev = Event{}
+				continue
+			}
+			if ev.HasID {
+				r.lastID = ev.ID
+			}
+			if hasData {
+				ev.Data = r.data
+			}
+			return ev, nil
+		}
+		field, value := cutField(line)
+		switch string(field) {
+		case "data":
+			r.addData(value, hasData)
+			hasData = true
+			if len(r.data) > r.max {
+				return Event{}, r.tooLarge(nil, false)
+			}
+		case "event":
+			ev.Name = string(value)
+		case "id":
+			if bytes.IndexByte(value, 0) < 0 {
+				ev.ID, ev.HasID = string(value), true
+			}
+		case "retry":
+			if d, ok := parseRetry(value); ok {
+				ev.Retry, ev.HasRetry = d, true
+			}
+		}
+	}
+}
+
+// Partial gives the head of the data of the event that was too large, nil when
+// none was. It is valid until the Reader is let go.
+func (r *Reader) Partial() []byte { return r.partial }
+
+// LastID gives the id of the last event that had one, "" for none: what to
+// resume the stream after.
+func (r *Reader) LastID() string { return r.lastID }
+
+// line gives the next line without its end, valid until the next call.
+func (r *Reader) line(hasData bool) ([]byte, error) {
+	for {
+		if r.skipLF && r.pos < len(r.buf) {
+			if r.buf[r.pos] == '\n' {
+				r.pos++
+			}
+			r.skipLF = false
+		}
+		rest := r.buf[r.pos:]
+		n := lineEnd(rest[r.looked:])
+		size := len(rest)
+		if n >= 0 {
+			n += r.looked
+			size = n
+		}
+		if size > r.max+len("data: ") {
+			return nil, r.tooLarge(rest[:size], hasData)
+		}
+		if n >= 0 {
+			r.pos += n + 1
+			r.looked = 0
+			r.skipLF = rest[n] == '\r'
+			line := rest[:n]
+			if !r.started {
+				r.started = true
+				line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			}
+			return line, nil
+		}
+		r.looked = len(rest)
+		if err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill reads more, after making room for it.
+func (r *Reader) fill() error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.pos > 0 {
+		n := copy(r.buf, r.buf[r.pos:])
+		r.buf, r.pos = r.buf[:n], 0
+	}
+	if len(r.buf) == 0 && cap(r.buf) > keepBuffer {
+		r.buf = nil
+	}
+	if len(r.buf) == cap(r.buf) {
+		r.buf = slices.Grow(r.buf, max(smallBuffer, len(r.buf)))
+	}
+	// A reader may give nothing without an error, but not for ever.
+	for range 100 {
+		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
+		r.err = err
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.err = io.ErrNoProgress
+	return r.err
+}
+
+// addData adds a line of data, after a newline when it is not the first.
+func (r *Reader) addData(value []byte, hasData bool) {
+	if hasData {
+		r.data = append(r.data, '\n')
+	}
+	if r.data == nil {
+		r.data = make([]byte, 0, max(len(value), 64))
+	}
+	r.data = append(r.data, value...)
+}
+
+// tooLarge ends the stream at an event that goes on with the line head.
+func (r *Reader) tooLarge(head []byte, hasData bool) error {
+	if field, value := cutField(head); string(field) == "data" {
+		r.addData(value, hasData)
+	}
+	r.partial = r.data
+	r.bad = ask.Errorf(ask.TooLarge, "An event of the stream has more than "+strconv.Itoa(r.max)+" bytes.")
+	return r.bad
+}
+
+// cutField splits a line into its field and value; a comment's field is empty.
+func cutField(line []byte) (field, value []byte) {
+	field, value, _ = bytes.Cut(line, []byte(":"))
+	return field, bytes.TrimPrefix(value, []byte(" "))
+}
+
+// parseRetry reads a time of whole milliseconds, digits only.
+func parseRetry(value []byte) (time.Duration, bool) {
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || n > math.MaxInt64/int64(time.Millisecond) {
+		return 0, false
+	}
+	return time.Duration(n) * time.Millisecond, true
+}
