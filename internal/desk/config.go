@@ -1,0 +1,79 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+)
+
+// Config is what a Desk is made of. Every field is required. The functions
+// are called from many goroutines, and never under a lock.
+type Config struct {
+	Now func() time.Time
+	Log *slog.Logger
+
+	// Mint makes the id of a new ask. No two are ever alike.
+	Mint func(ask.Addressee) string
+	// Verify reports whether an id was made by Mint.
+	Verify func(id string) bool
+	// Timeout is how long an ask of this kind may stay open.
+	Timeout func(ask.Kind) time.Duration
+
+	// How many asks may be open at once: in all, for one client session, and
+	// for one principal. Asks without a session count for their principal.
+	MaxOpen             int
+	MaxOpenPerSession   int
+	MaxOpenPerPrincipal int
+
+	// How many asks one backend may put to one principal: a minute in the
+	// long run, and at once.
+	RatePerMinute int
+	Burst         int
+
+	// Audit takes one record per transition of an ask. Records of one ask can
+	// arrive out of order where its events were simultaneous; their times tell.
+	Audit func(Record)
+}
+
+// maxBurst keeps the limiter's arithmetic far from overflow.
+const maxBurst = 1 << 20
+
+func (c *Config) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Now", c.Now == nil},
+		{"Log", c.Log == nil},
+		{"Mint", c.Mint == nil},
+		{"Verify", c.Verify == nil},
+		{"Timeout", c.Timeout == nil},
+		{"Audit", c.Audit == nil},
+	} {
+		if f.missing {
+			errs = append(errs, fmt.Errorf("desk: Config.%s is missing", f.name))
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"MaxOpen", c.MaxOpen},
+		{"MaxOpenPerSession", c.MaxOpenPerSession},
+		{"MaxOpenPerPrincipal", c.MaxOpenPerPrincipal},
+		{"RatePerMinute", c.RatePerMinute},
+		{"Burst", c.Burst},
+	} {
+		if f.value < 1 {
+			errs = append(errs, fmt.Errorf("desk: Config.%s is %d, it must be at least 1", f.name, f.value))
+		}
+	}
+	if c.Burst > maxBurst {
+		errs = append(errs, fmt.Errorf("desk: Config.Burst is %d, it must be at most %d", c.Burst, maxBurst))
+	}
+	return errors.Join(errs...)
+}
