@@ -1,0 +1,139 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Config is the whole configuration. One that came from Parse or Load is valid
+// and is not modified afterwards, so it may be shared between goroutines.
+//
+// The tags are the single source of what is said about a key: yaml names it,
+// doc describes it, enum, min and max bound it, default overrides the text of
+// its default in the reference, and restart marks what a reload cannot change.
+type Config struct {
+	Listen                string             `yaml:"listen" doc:"Address and port to listen on. Port 0 takes any free port." restart:"true"`
+	PublicURL             string             `yaml:"public_url" doc:"The address under which people and clients reach the gateway, such as https://mcp.example.com. Links and the Host check are built from it, never from a request header." restart:"true"`
+	DataDir               string             `yaml:"data_dir" doc:"Directory for what the gateway keeps. Created with mode 0700. A relative path starts at the configuration file." default:"$XDG_DATA_HOME/answerback, else ~/.local/share/answerback" restart:"true"`
+	AllowedHosts          []string           `yaml:"allowed_hosts" doc:"Further values of the Host header to accept, with or without a port." restart:"true"`
+	AllowedOrigins        []string           `yaml:"allowed_origins" doc:"Browser origins that may call the endpoint, such as https://app.example.com." restart:"true"`
+	InsecureOpenToNetwork bool               `yaml:"insecure_open_to_network" doc:"Listen beyond loopback although nobody has to authenticate: whoever reaches the port can use every backend." restart:"true"`
+	Names                 string             `yaml:"names" doc:"How tools and prompts are named on /mcp: prefix puts the backend's name before them, plain leaves them as they are, auto prefixes when there is more than one backend." enum:"auto,prefix,plain" restart:"true"`
+	Log                   Log                `yaml:"log" doc:"What is logged, to standard error." restart:"true"`
+	Asks                  Asks               `yaml:"asks" doc:"Questions from servers to people and to clients' models." restart:"true"`
+	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
+	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
+
+	// dataDirChosen is set where the file does not name the data directory.
+	dataDirChosen bool
+}
+
+// Log says what is logged.
+type Log struct {
+	Level  string `yaml:"level" doc:"The least severity that is logged." enum:"debug,info,warn,error"`
+	Format string `yaml:"format" doc:"text for people, json for machines." enum:"text,json"`
+}
+
+// Asks bounds the questions that servers ask.
+type Asks struct {
+	Enabled             bool          `yaml:"enabled" doc:"The master switch. When false, servers are told that no client can be asked anything."`
+	Timeout             time.Duration `yaml:"timeout" doc:"How long a person has to answer." min:"1s" max:"30d"`
+	SamplingTimeout     time.Duration `yaml:"sampling_timeout" doc:"How long a client's model has to answer." min:"1s" max:"1d"`
+	MaxOpen             int           `yaml:"max_open" doc:"Most questions open at once." min:"1" max:"10000000"`
+	MaxOpenPerSession   int           `yaml:"max_open_per_session" doc:"Most questions open at once in one client session." min:"1" max:"1000000"`
+	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
+	RatePerMinute       int           `yaml:"rate_per_minute" doc:"Questions a minute that one backend may put to one principal, on average." min:"1" max:"1000000"`
+	Burst               int           `yaml:"burst" doc:"Questions that one backend may put to one principal at once, before the rate applies." min:"1" max:"1000000"`
+}
+
+// Limits bounds what clients and servers may use.
+type Limits struct {
+	MessageBytes         Size          `yaml:"message_bytes" doc:"Largest single message, from either side." min:"64KiB" max:"1GiB"`
+	BodyBytes            Size          `yaml:"body_bytes" doc:"Largest body of an HTTP request. Not below message_bytes; when left out it grows with it." min:"64KiB" max:"1GiB"`
+	Sessions             int           `yaml:"sessions" doc:"Most client sessions at once." min:"1" max:"10000000"`
+	SessionsPerPrincipal int           `yaml:"sessions_per_principal" doc:"Most client sessions of one principal at once." min:"1" max:"10000000"`
+	SessionIdle          time.Duration `yaml:"session_idle" doc:"A session without traffic ends after this time." min:"10s" max:"30d"`
+	CallTimeout          time.Duration `yaml:"call_timeout" doc:"How long a backend may work on a call. Time in which a person is being asked does not count." min:"1s" max:"30d"`
+	CallCap              time.Duration `yaml:"call_cap" doc:"How long a call may take altogether, waiting for people included." min:"1s" max:"30d"`
+	CallsPerSession      int           `yaml:"calls_per_session" doc:"Most calls under way at once in one client session." min:"1" max:"100000"`
+	Drain                time.Duration `yaml:"drain" doc:"How long calls under way may go on at shutdown, or when their backend is taken out by a reload." min:"0s" max:"1h"`
+}
+
+// Backend is one server: a program to start, or an address to call.
+type Backend struct {
+	Command     string            `yaml:"command" doc:"Program to start and to speak to over standard input and output. Exactly one of command and url is needed."`
+	Args        []string          `yaml:"args" doc:"Arguments of the program. Anybody on the machine can read them: secrets belong in env."`
+	Env         map[string]Secret `yaml:"env" doc:"Environment variables of the program. Values are secret and never shown."`
+	Dir         string            `yaml:"dir" doc:"Directory to start the program in. A relative path starts at the configuration file." default:"the gateway's own"`
+	URL         string            `yaml:"url" doc:"Address of the server, http or https."`
+	Transport   string            `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE." enum:"auto,http,sse,stdio"`
+	Headers     map[string]Secret `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
+	Tools       Tools             `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
+	CallTimeout time.Duration     `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
+	Disabled    bool              `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
+
+	// written keeps url and args as they stand in the file where variables
+	// were expanded in them, because what came from the environment may be
+	// secret and must not be printed.
+	written map[string]string
+}
+
+// Tools says which tools of a backend are offered. The zero Tools offers all.
+type Tools struct {
+	Allow []string `yaml:"allow" doc:"Patterns of tools to offer, in which * stands for any characters and ? for one. Empty means all."`
+	Deny  []string `yaml:"deny" doc:"Patterns of tools not to offer. Deny wins over allow."`
+}
+
+// Default gives the configuration of an empty file: valid but for the missing
+// backends, and for DataDir, which Parse and Load choose by the environment.
+func Default() *Config {
+	return &Config{
+		Listen: "127.0.0.1:8808",
+		Names:  "auto",
+		Log:    Log{Level: "info", Format: "text"},
+		Asks: Asks{
+			Enabled:             true,
+			Timeout:             5 * time.Minute,
+			SamplingTimeout:     5 * time.Minute,
+			MaxOpen:             10_000,
+			MaxOpenPerSession:   100,
+			MaxOpenPerPrincipal: 1000,
+			RatePerMinute:       10,
+			Burst:               100,
+		},
+		Limits: Limits{
+			MessageBytes:         32 * MiB,
+			BodyBytes:            32 * MiB,
+			Sessions:             10_000,
+			SessionsPerPrincipal: 1000,
+			SessionIdle:          time.Hour,
+			CallTimeout:          5 * time.Minute,
+			CallCap:              24 * time.Hour,
+			CallsPerSession:      256,
+			Drain:                30 * time.Second,
+		},
+	}
+}
+
+// defaultBackend gives the values that a backend has where its entry is silent.
+func defaultBackend() Backend { return Backend{Transport: "auto"} }
+
+// Enabled gives the names of the backends that are not disabled, sorted.
+func (c *Config) Enabled() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(c.Backends)) {
+		if !c.Backends[name].Disabled {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// PrefixNames reports whether tools and prompts carry their backend's name.
+func (c *Config) PrefixNames() bool {
+	if c.Names == "auto" {
+		return len(c.Enabled()) > 1
+	}
+	return c.Names == "prefix"
+}
