@@ -1,0 +1,184 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeServer is a backend whose calls a test answers in Go. It stands for
+// other people's servers; backend/mcp has the real ones.
+type fakeServer struct {
+	name string
+	// serve answers one request with the raw response, whose id it must copy.
+	serve func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	// refuse makes Open fail.
+	refuse error
+
+	mu     sync.Mutex
+	opened []Hello
+	closed int
+}
+
+func (f *fakeServer) Name() string { return f.name }
+
+func (f *fakeServer) Open(_ context.Context, h Hello) (Line, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refuse != nil {
+		return nil, f.refuse
+	}
+	f.opened = append(f.opened, h)
+	return &fakeLine{server: f, done: make(chan struct{})}, nil
+}
+
+func (f *fakeServer) Stateless(context.Context, ask.Principal) (Line, error) {
+	if f.refuse != nil {
+		return nil, f.refuse
+	}
+	return &fakeLine{server: f}, nil
+}
+
+type fakeLine struct {
+	server *fakeServer
+	done   chan struct{}
+}
+
+func (l *fakeLine) Welcome() wire.Message {
+	return scan(`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"f","version":"1"}}}`)
+}
+
+func (l *fakeLine) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+	sent := scan(string(wire.Splice(nil, out.Msg.Raw, out.Edits...)))
+	raw, err := l.server.serve(ctx, &sent, sink)
+	if err != nil {
+		return Reply{}, err
+	}
+	return Reply{Msg: scan(raw)}, nil
+}
+
+func (l *fakeLine) Notify(context.Context, []byte) error { return nil }
+func (l *fakeLine) Listen()                              {}
+func (l *fakeLine) Done() <-chan struct{}                { return l.done }
+
+func (l *fakeLine) Close(context.Context) {
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	l.server.closed++
+}
+
+// fakePeer is a client that a test watches.
+type fakePeer struct {
+	shown     chan ask.Ask
+	withdrawn chan string
+	notified  chan string
+}
+
+func newPeer() *fakePeer {
+	return &fakePeer{shown: make(chan ask.Ask, 16), withdrawn: make(chan string, 16), notified: make(chan string, 16)}
+}
+
+func (p *fakePeer) Show(a *ask.Ask) error            { p.shown <- *a; return nil }
+func (p *fakePeer) Withdraw(id string, _ *ask.Error) { p.withdrawn <- id }
+func (p *fakePeer) Notify(msg []byte)                { p.notified <- string(msg) }
+
+func scan(raw string) wire.Message {
+	m, err := wire.Scan([]byte(raw), wire.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func okTo(msg *wire.Message, result string) string {
+	return `{"jsonrpc":"2.0","id":` + string(msg.Field(msg.ID)) + `,"result":` + result + `}`
+}
+
+var alice = ask.Principal{Issuer: "test", Subject: "alice"}
+
+// newRelay makes a relay with a real desk over the servers given.
+func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
+	t.Helper()
+	ring := seal.Random()
+	home := seal.RandomHome()
+	d, err := desk.New(desk.Config{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Mint:    func(ask.Addressee) string { return ring.Mint(seal.Ask, home, 0) },
+		Verify:  func(id string) bool { _, err := ring.Verify(seal.Ask, id); return err == nil },
+		Timeout: func(ask.Kind) time.Duration { return time.Hour },
+		MaxOpen: 1000, MaxOpenPerSession: 100, MaxOpenPerPrincipal: 100, RatePerMinute: 1000, Burst: 1000,
+		Audit: func(desk.Record) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close(context.Background()) })
+	cache, err := catalog.NewCache(catalog.Config{Max: 100, Bytes: 1 << 20, Age: time.Minute, Timeout: time.Minute, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cache.Close)
+	var entries []Entry
+	for _, s := range servers {
+		entries = append(entries, Entry{Backend: s})
+	}
+	r, err := New(Config{
+		Entries: entries, Desk: d, Ring: ring, Catalog: cache, Log: slog.New(slog.DiscardHandler),
+		Info:   []byte(`{"name":"answerback","version":"test"}`),
+		Limits: Limits{CallTimeout: time.Minute, CallCap: 24 * time.Hour, CallsPerSession: 4, StateAge: time.Hour},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const helloAll = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`
+
+func openSession(t *testing.T, r *Relay, peer Peer) *Session {
+	t.Helper()
+	msg := scan(helloAll)
+	s, resp := r.Initialize(context.Background(), "", "session-1", alice, &msg, peer)
+	if s == nil {
+		t.Fatalf("no session: %s", resp.Body)
+	}
+	t.Cleanup(func() { s.Close(context.Background(), ask.Errorf(ask.ClientGone, "The test is over.")) })
+	return s
+}
+
+// question makes a question whose reply the test receives.
+func newQuestion(method, params string) (*Question, <-chan string, context.CancelCauseFunc) {
+	replies := make(chan string, 1)
+	gone, cancel := context.WithCancelCause(context.Background())
+	return &Question{
+		Method: method, Params: []byte(params), Gone: gone,
+		Reply: func(_ context.Context, result, errObj []byte) error {
+			replies <- string(result) + string(errObj)
+			cancel(nil)
+			return nil
+		},
+	}, replies, cancel
+}
+
+const form = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
+
+func send(s *Session, peer Peer, raw string) wire.Message {
+	msg := scan(raw)
+	resp := s.Call(context.Background(), &msg, peer)
+	if resp.Body == nil {
+		return wire.Message{}
+	}
+	return scan(string(resp.Body))
+}

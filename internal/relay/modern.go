@@ -1,0 +1,243 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Call carries one modern request. ctx ends when the client goes away, which
+// is its way to cancel; params are the request's Mcp-Param-* headers, or nil.
+// The request has passed era.CheckRequest.
+func (r *Relay) Call(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer Peer) Response {
+	id := msg.Field(msg.ID)
+	t := r.table.Load()
+	e := r.solo(t, at)
+	if at != "" && e == nil {
+		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
+	}
+	rd := &round{relay: r, who: who, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
+	a := asker{relay: r, who: who, during: msg.Method()}
+	a.name, _ = era.NameOf(msg)
+	work := r.timeout(e)
+	if msg.Method() == "subscriptions/listen" {
+		work = r.limits.CallCap
+	}
+	c, ctx := newCall(ctx, msg, peer, a, work, r.limits.CallCap)
+	defer c.finish()
+	rd.call = c
+
+	var resp Response
+	var err error
+	if e != nil {
+		resp, err = rd.solo(ctx, e)
+	} else {
+		resp, err = (&modernJoin{round: rd, table: t}).do(ctx)
+	}
+	if err != nil {
+		return failed(id, err, era.Modern, resp.Event)
+	}
+	return resp
+}
+
+// round is one modern request on its way: one round of a call that may need
+// several.
+type round struct {
+	relay  *Relay
+	who    ask.Principal
+	caps   era.Caps
+	params http.Header
+	call   *call
+}
+
+func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
+	name := rd.call.asker.name
+	method := rd.call.msg.Method()
+	if method == "tools/call" && !e.Filter.Allows(name) {
+		return Response{}, noTool(name)
+	}
+	reply, err := rd.forward(ctx, found{entry: e, own: name})
+	if err != nil {
+		return Response{Event: reply.Event}, err
+	}
+	if method == "tools/list" {
+		if reply, err = filterTools(e.Filter, reply); err != nil {
+			return Response{}, err
+		}
+	}
+	return restore(reply, rd.call.msg.Field(rd.call.msg.ID)), nil
+}
+
+// forward sends the request to its backend with the edits given, and makes
+// the reply fit for the client: a requestState is sealed before it leaves and
+// opened when it comes back, and no question passes that the client did not
+// declare.
+func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
+	msg, edits := rd.call.msg, to.edits
+	name := to.entry.Backend.Name()
+	rd.call.asker.backend = name
+	line, err := to.entry.Backend.Stateless(ctx, rd.who)
+	if err != nil {
+		return Reply{}, err
+	}
+	if rd.relay.desk == nil && !msg.MetaCapabilities.IsZero() {
+		edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithoutAsks(msg.Field(msg.MetaCapabilities))})
+	}
+	state, err := rd.openState(name)
+	if err != nil {
+		return Reply{}, err
+	}
+	if state != nil {
+		edits = append(edits, *state)
+	}
+	reply, err := line.Call(ctx, Outgoing{Msg: msg, Edits: sorted(edits), Name: to.own, Params: rd.params}, rd.call)
+	if err != nil {
+		return Reply{Event: reply.Event}, err
+	}
+	if reply.Status == 0 {
+		reply.Status = statusOf(&reply.Msg)
+	}
+	if reply.Msg.Text(reply.Msg.ResultType) == "input_required" {
+		return rd.inputRequired(name, reply)
+	}
+	return reply, nil
+}
+
+// statusOf gives the HTTP status of a response that came over a transport
+// without one.
+func statusOf(m *wire.Message) int {
+	if m.Kind != wire.Failure {
+		return http.StatusOK
+	}
+	code, err := strconv.Atoi(string(m.Field(m.ErrorCode)))
+	if err != nil {
+		return http.StatusOK
+	}
+	return era.Status(era.Modern, code)
+}
+
+// inputRequired checks the questions of a reply and seals its state.
+func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
+	m := &reply.Msg
+	if rd.relay.desk == nil && !m.InputRequests.IsZero() {
+		return Reply{}, ask.Errorf(ask.SwitchedOff, "The backend "+backend+" asked a question, and questions are switched off at the gateway (asks.enabled).")
+	}
+	for q := range wire.Members(m.Raw, m.InputRequests) {
+		if err := rd.checkInput(backend, m, q.Value); err != nil {
+			return Reply{}, err
+		}
+	}
+	if m.ResultState.IsZero() {
+		return reply, nil
+	}
+	sealed, err := rd.sealState(backend, m.Text(m.ResultState))
+	if err != nil {
+		return Reply{}, err
+	}
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, wire.Edit{Span: m.ResultState, With: wire.AppendString(nil, sealed)}), rd.relay.limits.Scan)
+	if err != nil {
+		return Reply{}, err
+	}
+	reply.Msg = msg
+	return reply, nil
+}
+
+// checkInput refuses a question that the client did not say it can answer.
+func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) error {
+	method, _ := wire.Unquote(wire.Get(m.Raw, input, "method").Of(m.Raw))
+	params := wire.Get(m.Raw, input, "params").Of(m.Raw)
+	kind, ok := era.KindOf(method, params)
+	if !ok {
+		return ask.Errorf(ask.BackendBroken, "The backend "+backend+" asked with the unknown method "+method+".")
+	}
+	err := era.CheckQuestion(kind, params, rd.caps)
+	if err == nil {
+		rd.relay.log.Info("question passed on", "backend", backend, "kind", kind, "name", rd.call.asker.name, "principal", rd.who)
+		return nil
+	}
+	switch err.Code {
+	case ask.ClientLacksCapability, ask.ModeNotDeclared:
+		return &ask.Error{
+			Code: ask.MissingCapability, Message: "The backend " + backend + " has a question that this client did not declare it can answer.",
+			Data: map[string]any{"requiredCapabilities": json.RawMessage(era.RequiredCaps(kind))},
+		}
+	}
+	return err
+}
+
+// modernJoin is one modern request at the joined endpoint.
+type modernJoin struct {
+	*round
+	table *table
+}
+
+func (j *modernJoin) do(ctx context.Context) (Response, error) {
+	msg := j.call.msg
+	id := msg.Field(msg.ID)
+	method := msg.Method()
+	if l := catalog.ByMethod(method); l != 0 {
+		body, err := joinedPage(j.relay, j.table, l, j.gather(ctx, l), msg.Text(msg.Cursor))
+		if err != nil {
+			return Response{}, err
+		}
+		return result(id, complete(body)), nil
+	}
+	switch method {
+	case "server/discover":
+		return result(id, era.DiscoverResult(era.Discovery{Capabilities: []byte(joinedCapabilities), ServerInfo: j.relay.info})), nil
+	case "subscriptions/listen":
+		return j.listen(ctx)
+	case "resources/subscribe", "resources/unsubscribe":
+		return Response{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+": use subscriptions/listen.")
+	}
+	f := finder{table: j.table, prefixed: j.relay.prefixed(j.table), gather: func(l catalog.List) []catalog.Part {
+		return j.gather(ctx, l).parts
+	}}
+	to, err := f.find(msg)
+	if err != nil {
+		return Response{}, err
+	}
+	if to.entry.Timeout > 0 {
+		j.call.clock.relimit(to.entry.Timeout)
+	}
+	reply, err := j.forward(ctx, to)
+	if err != nil {
+		return Response{Event: reply.Event}, err
+	}
+	return restore(reply, id), nil
+}
+
+func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
+	msg := j.call.msg
+	caps := msg.Field(msg.MetaCapabilities)
+	return gather(ctx, j.table, func(ctx context.Context, e *Entry) (*catalog.View, error) {
+		name := e.Backend.Name()
+		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
+		meta := append([]byte(nil), msg.Field(msg.Meta)...)
+		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
+			line, err := e.Backend.Stateless(ctx, j.who)
+			if err != nil {
+				return nil, err
+			}
+			return fetchView(ctx, j.relay, line, name, l, meta)
+		})
+	})
+}
+
+// complete gives a list result of our own what the modern era demands of one.
+func complete(body []byte) []byte {
+	at, err := wire.Value(body)
+	if err != nil {
+		return body
+	}
+	return wire.Splice(nil, body, wire.Amend(body, at,
+		wire.Change{Key: "resultType", Value: []byte(`"complete"`)},
+		wire.Change{Key: "ttlMs", Value: []byte("0")},
+		wire.Change{Key: "cacheScope", Value: []byte(`"private"`)})...)
+}

@@ -1,0 +1,187 @@
+package relay
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// replyTime bounds how long the relay tries to bring an answer to a backend.
+const replyTime = 30 * time.Second
+
+// thinkEvery is how often a backend whose question carries a progress token
+// hears that somebody is still thinking: well below the 60 seconds after
+// which the most common SDKs give up.
+const thinkEvery = 20 * time.Second
+
+// asker is where questions come from: a backend, on behalf of a client.
+type asker struct {
+	relay   *Relay
+	backend string
+	who     ask.Principal
+	session string
+	caps    era.Caps
+	// during and name say what was being called, where that is known.
+	during, name string
+}
+
+// carry takes a question to the desk and its outcome back to the backend.
+// The clocks of the calls that it may belong to stand still meanwhile.
+func (a asker) carry(q *Question, to Peer, calls ...*call) {
+	r := a.relay
+	method, params := era.Canonical(q.Method, q.Params)
+	kind, ok := era.KindOf(method, params)
+	switch {
+	case q.Method == "ping":
+		a.reply(q, []byte("{}"), nil)
+		return
+	case !ok:
+		a.refuse(q, ask.Errorf(ask.UnknownMethod, "The gateway does not carry "+q.Method+" to clients."))
+		return
+	case r.desk == nil:
+		a.refuse(q, ask.Errorf(ask.SwitchedOff, "Questions to clients are switched off at the gateway (asks.enabled)."))
+		return
+	}
+	if err := era.CheckQuestion(kind, params, a.caps); err != nil {
+		a.refuse(q, err)
+		return
+	}
+
+	carried := &carried{asker: a, q: q, calls: calls}
+	for _, c := range calls {
+		c.clock.pause()
+	}
+	id := r.desk.Ask(ask.Ask{
+		Kind: kind, Method: method, Params: params,
+		Backend: a.backend, During: a.during, Name: a.name, Session: a.session,
+		Addressee: ask.Addressee{Principal: a.who},
+	}, to, carried.settle)
+	carried.opened(id)
+}
+
+// carried is one question between its backend and the desk.
+type carried struct {
+	asker asker
+	q     *Question
+	calls []*call
+
+	mu      sync.Mutex
+	id      string
+	done    bool
+	unwatch func() bool
+	think   *time.Timer
+	thought int
+}
+
+// opened ties the ask to the lives of its question and its calls. The ask
+// may have settled before: then there is nothing to tie.
+func (k *carried) opened(id string) {
+	k.mu.Lock()
+	if k.done {
+		k.mu.Unlock()
+		return
+	}
+	k.id = id
+	desk := k.asker.relay.desk
+	k.unwatch = context.AfterFunc(k.q.Gone, func() { desk.End(id, endingOf(k.q.Gone), ask.From(context.Cause(k.q.Gone))) })
+	if k.q.Progress != nil {
+		k.think = time.AfterFunc(thinkEvery, k.stillThinking)
+	}
+	k.mu.Unlock()
+	for _, c := range k.calls {
+		// A question that may be any of several calls' ends with none of
+		// them in particular: only an ask with one call ends with it.
+		if len(k.calls) == 1 && !c.opened(id) {
+			desk.End(id, ask.Abandoned, ask.Errorf(ask.ClientCancelled, "The call that asked was cancelled."))
+		}
+	}
+}
+
+func endingOf(gone context.Context) ask.Ending {
+	if ask.CodeOf(context.Cause(gone)) == ask.BackendWithdrew {
+		return ask.Withdrawn
+	}
+	return ask.Abandoned
+}
+
+// stillThinking tells the backend that the question is alive.
+func (k *carried) stillThinking() {
+	k.mu.Lock()
+	k.thought++
+	n, done := k.thought, k.done
+	k.mu.Unlock()
+	if done {
+		return
+	}
+	ctx, cancel := context.WithTimeout(k.q.Gone, thinkEvery)
+	defer cancel()
+	if err := k.q.Progress(ctx, n); err != nil {
+		k.asker.relay.log.Debug("progress not delivered", "backend", k.asker.backend, "err", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.done {
+		k.think.Reset(thinkEvery)
+	}
+}
+
+// settle brings the outcome to the backend. The desk calls it once.
+func (k *carried) settle(out ask.Outcome) {
+	k.mu.Lock()
+	k.done = true
+	id := k.id
+	if k.unwatch != nil {
+		k.unwatch()
+	}
+	if k.think != nil {
+		k.think.Stop()
+	}
+	k.mu.Unlock()
+	for _, c := range k.calls {
+		c.settled(id)
+	}
+	switch {
+	case out.Ending == ask.Withdrawn:
+		// The backend took it back: it expects no reply.
+	case out.Ending == ask.Answered:
+		k.asker.reply(k.q, out.Answer.Result, out.Answer.Error)
+	default:
+		k.asker.refuse(k.q, out.Err)
+	}
+	for _, c := range k.calls {
+		c.clock.resume()
+	}
+}
+
+// refuse answers a question with an error of the gateway's.
+func (a asker) refuse(q *Question, why *ask.Error) {
+	a.relay.log.Info("question refused", "backend", a.backend, "method", q.Method, "code", why.Code)
+	a.reply(q, nil, era.ErrorObject(why, era.Legacy))
+}
+
+func (a asker) reply(q *Question, result, errObj []byte) {
+	ctx, cancel := context.WithTimeout(q.Gone, replyTime)
+	defer cancel()
+	if err := q.Reply(ctx, result, errObj); err != nil {
+		a.relay.log.Warn("answer not delivered", "backend", a.backend, "method", q.Method, "err", err)
+	}
+}
+
+// answerOf reads a client's response to a question.
+func answerOf(msg *wire.Message) ask.Answer {
+	if msg.Kind == wire.Failure {
+		return ask.Answer{Error: msg.Field(msg.Error)}
+	}
+	answer := ask.Answer{Result: msg.Field(msg.Result)}
+	action, _ := wire.Unquote(wire.Get(msg.Raw, msg.Result, "action").Of(msg.Raw))
+	for _, a := range []ask.Action{ask.Accept, ask.Decline, ask.Cancel} {
+		if action == a.String() {
+			answer.Action = a
+		}
+	}
+	return answer
+}

@@ -1,0 +1,209 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Names says how the joined endpoint names what backends offer.
+type Names uint8
+
+// Auto puts the backend's name before each name where there is more than one
+// backend; Prefixed always does; Plain never does.
+const (
+	Auto Names = iota
+	Prefixed
+	Plain
+)
+
+// Entry is a backend with what the configuration says of it.
+type Entry struct {
+	Backend Backend
+	Filter  catalog.Filter
+	// Timeout bounds the work of one call, the time of people not counted.
+	// Zero means the relay's own.
+	Timeout time.Duration
+}
+
+// Config is what a Relay needs. Desk may be nil: then questions are switched
+// off. All else is required.
+type Config struct {
+	Entries []Entry
+	Names   Names
+	Desk    *desk.Desk
+	Ring    *seal.Ring
+	Catalog *catalog.Cache
+	Log     *slog.Logger
+	Info    []byte // the gateway's own Implementation object, raw JSON
+	Limits  Limits
+}
+
+// Limits bound what clients can make the relay hold.
+type Limits struct {
+	CallTimeout     time.Duration // work time of a call
+	CallCap         time.Duration // all time of a call, people included
+	CallsPerSession int
+	StateAge        time.Duration // how long a requestState is taken back
+	Scan            wire.Limits
+}
+
+// Relay carries calls. Safe for concurrent use.
+type Relay struct {
+	desk    *desk.Desk
+	ring    *seal.Ring
+	catalog *catalog.Cache
+	log     *slog.Logger
+	info    []byte
+	names   Names
+	limits  Limits
+
+	table atomic.Pointer[table]
+
+	mu       sync.Mutex
+	sessions map[*Session]struct{} // joined sessions, told when the table changes
+}
+
+// table is the set of backends at one time. It is never modified.
+type table struct {
+	entries []Entry // in configured order
+	byName  map[string]*Entry
+}
+
+// New makes a Relay over the entries of cfg.
+func New(cfg Config) (*Relay, error) {
+	switch {
+	case cfg.Ring == nil:
+		return nil, errors.New("relay: no key ring given")
+	case cfg.Catalog == nil:
+		return nil, errors.New("relay: no catalog given")
+	case cfg.Log == nil:
+		return nil, errors.New("relay: no logger given")
+	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0:
+		return nil, errors.New("relay: every limit must be set")
+	}
+	r := &Relay{
+		desk: cfg.Desk, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
+		sessions: make(map[*Session]struct{}),
+	}
+	r.table.Store(newTable(cfg.Entries))
+	return r, nil
+}
+
+func newTable(entries []Entry) *table {
+	t := &table{entries: entries, byName: make(map[string]*Entry, len(entries))}
+	for i := range entries {
+		t.byName[entries[i].Backend.Name()] = &entries[i]
+	}
+	return t
+}
+
+// Swap replaces the set of backends. Calls in flight keep the lines they
+// have; joined sessions are told that their lists changed. The caller closes
+// the backends that are no longer in the set.
+func (r *Relay) Swap(entries []Entry) {
+	r.table.Store(newTable(entries))
+	for _, e := range entries {
+		r.catalog.Forget(e.Backend.Name(), 0)
+	}
+	r.mu.Lock()
+	told := make([]*Session, 0, len(r.sessions))
+	for s := range r.sessions {
+		told = append(told, s)
+	}
+	r.mu.Unlock()
+	for _, s := range told {
+		s.allChanged()
+	}
+}
+
+// Knows reports whether there is an endpoint of that name; "" is the joined
+// one.
+func (r *Relay) Knows(at string) bool {
+	return at == "" || r.table.Load().byName[at] != nil
+}
+
+// solo gives the one backend of an endpoint whose messages pass untouched,
+// or nil where the endpoint joins several.
+func (r *Relay) solo(t *table, at string) *Entry {
+	if at != "" {
+		return t.byName[at]
+	}
+	if len(t.entries) == 1 && r.names != Prefixed {
+		return &t.entries[0]
+	}
+	return nil
+}
+
+// prefixed reports whether the joined endpoint puts backend names before
+// tool and prompt names.
+func (r *Relay) prefixed(t *table) bool {
+	return r.names == Prefixed || r.names == Auto && len(t.entries) > 1
+}
+
+func (r *Relay) timeout(e *Entry) time.Duration {
+	if e != nil && e.Timeout > 0 {
+		return e.Timeout
+	}
+	return r.limits.CallTimeout
+}
+
+// fail turns an error into the response that a client of that era gets.
+func fail(id []byte, err error, in era.Era) Response {
+	if up, ok := errors.AsType[*UpstreamError](err); ok {
+		return restore(up.Reply, id)
+	}
+	e := ask.From(err)
+	return Response{Body: era.AppendError(nil, id, e, in), Status: era.StatusOf(e)}
+}
+
+// failed is fail for a call whose backend may have begun a stream already.
+func failed(id []byte, err error, in era.Era, event bool) Response {
+	resp := fail(id, err, in)
+	resp.Event = resp.Event || event
+	return resp
+}
+
+// restore gives a backend's response the client's id back.
+func restore(reply Reply, id []byte) Response {
+	body := reply.Msg.Raw
+	if own := reply.Msg.Field(reply.Msg.ID); string(own) != string(id) {
+		if reply.Msg.ID.IsZero() {
+			whole, err := wire.Value(body)
+			if err != nil {
+				return fail(id, ask.Wrap(ask.BackendBroken, "The backend's response could not be read.", err), era.Modern)
+			}
+			body = wire.Splice(nil, body, wire.Set(body, whole, wire.Span{}, "id", id))
+		} else {
+			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
+		}
+	}
+	return Response{Body: body, Status: reply.Status, Event: reply.Event}
+}
+
+// result builds a response of the relay's own.
+func result(id []byte, object []byte) Response {
+	b := make([]byte, 0, len(object)+len(id)+36)
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, id...)
+	b = append(b, `,"result":`...)
+	b = append(b, object...)
+	b = append(b, '}')
+	return Response{Body: b, Status: 200}
+}
+
+// cancelled reports whether err is the client's own cancellation of a call.
+func cancelled(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() != nil && ask.CodeOf(context.Cause(ctx)) == ask.ClientCancelled
+}

@@ -1,0 +1,323 @@
+package relay
+
+import (
+	"context"
+	"sync"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Session is one legacy client session and its lines to backends: the one
+// line of a solo endpoint, opened with the client's own handshake, or a line
+// for each backend of the joined endpoint, opened at first use. Safe for
+// concurrent use.
+type Session struct {
+	relay   *Relay
+	at      string
+	id      string
+	who     ask.Principal
+	peer    Peer
+	version string
+	caps    era.Caps
+	hello   []byte // initialize params as backends get them
+	capsKey string
+
+	soloEntry *Entry
+	soloLine  Line
+	join      *join // nil on a solo endpoint
+
+	// ready is closed once the handshake is over; no backend may ask before.
+	ready chan struct{}
+
+	mu     sync.Mutex
+	calls  map[string]*call // in flight, by id
+	closed bool
+}
+
+// Initialize opens a legacy session at an endpoint that the relay knows. id
+// is the session's id as the surface minted it. A nil Session means that the
+// Response is a refusal to pass on.
+func (r *Relay) Initialize(ctx context.Context, at, id string, who ask.Principal, msg *wire.Message, peer Peer) (*Session, Response) {
+	clientID := msg.Field(msg.ID)
+	params := msg.Field(msg.Params)
+	span, err := wire.Value(params)
+	if err != nil {
+		return nil, fail(clientID, ask.Errorf(ask.BadMessage, "initialize needs params."), era.Legacy)
+	}
+	capsAt := wire.Get(params, span, "capabilities")
+	caps := capsAt.Of(params)
+	offered, _ := wire.Unquote(wire.Get(params, span, "protocolVersion").Of(params))
+	s := &Session{
+		relay: r, at: at, id: id, who: who, peer: peer,
+		ready: make(chan struct{}),
+		calls: make(map[string]*call),
+	}
+	if r.desk == nil && !capsAt.IsZero() {
+		params = wire.Splice(nil, params, wire.Edit{Span: capsAt, With: era.WithoutAsks(caps)})
+		caps = era.WithoutAsks(caps)
+	}
+	s.hello, s.capsKey = params, era.CapsKey(caps)
+
+	t := r.table.Load()
+	if e := r.solo(t, at); e != nil {
+		return s.openSolo(ctx, e, clientID, caps)
+	}
+	if at != "" {
+		return nil, fail(clientID, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Legacy)
+	}
+	return s.openJoined(clientID, offered, caps)
+}
+
+// openSolo makes the client's handshake the backend's.
+func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte) (*Session, Response) {
+	s.soloEntry = e
+	line, err := e.Backend.Open(ctx, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
+	if err != nil {
+		return nil, fail(clientID, err, era.Legacy)
+	}
+	welcome := line.Welcome()
+	s.version = versionOf(&welcome)
+	s.caps = era.ReadCaps(caps, s.version)
+	s.soloLine = line
+	close(s.ready)
+	s.relay.log.Info("session opened", "backend", e.Backend.Name(), "principal", s.who, "version", s.version,
+		"form", s.caps.Form, "url", s.caps.URL, "sampling", s.caps.Sampling, "roots", s.caps.Roots)
+	return s, restore(Reply{Msg: welcome, Status: 200}, clientID)
+}
+
+func versionOf(welcome *wire.Message) string {
+	v, _ := wire.Unquote(wire.Get(welcome.Raw, welcome.Result, "protocolVersion").Of(welcome.Raw))
+	return v
+}
+
+// Version is the protocol version that the handshake settled on.
+func (s *Session) Version() string { return s.version }
+
+// Done is closed when the backend of a solo session ended it. A joined
+// session outlives its backends: its Done is never closed.
+func (s *Session) Done() <-chan struct{} {
+	if s.soloLine != nil {
+		return s.soloLine.Done()
+	}
+	return nil
+}
+
+// Listen says that the client opened its own stream for what belongs to no
+// call.
+func (s *Session) Listen() {
+	if s.soloLine != nil {
+		s.soloLine.Listen()
+		return
+	}
+	s.join.listen()
+}
+
+// Call carries one request to its end. ctx is the life that the call may
+// have. Errors come as JSON-RPC error responses.
+func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Response {
+	id := msg.Field(msg.ID)
+	switch msg.Method() {
+	case "ping":
+		return result(id, []byte("{}"))
+	case "initialize":
+		return fail(id, ask.Errorf(ask.BadMessage, "This session is initialized already."), era.Legacy)
+	}
+	c, ctx := newCall(ctx, msg, peer, s.asker(s.soloName(), msg), s.relay.timeout(s.soloEntry), s.relay.limits.CallCap)
+	defer c.finish()
+	key := wire.IDKey(id)
+	if err := s.begin(key, c); err != nil {
+		return fail(id, err, era.Legacy)
+	}
+	defer s.finished(key)
+
+	var resp Response
+	var err error
+	if s.soloLine != nil {
+		resp, err = s.forward(ctx, c)
+	} else {
+		resp, err = s.join.call(ctx, c)
+	}
+	if cancelled(ctx, err) {
+		return Response{}
+	}
+	if err != nil {
+		return failed(id, err, era.Legacy, resp.Event)
+	}
+	return resp
+}
+
+// forward passes a request of a solo session on as it is.
+func (s *Session) forward(ctx context.Context, c *call) (Response, error) {
+	f := s.soloEntry.Filter
+	method := c.msg.Method()
+	if method == "tools/call" && !f.Allows(c.asker.name) {
+		return Response{}, noTool(c.asker.name)
+	}
+	reply, err := s.soloLine.Call(ctx, Outgoing{Msg: c.msg, Name: c.asker.name}, c)
+	if err != nil {
+		return Response{Event: reply.Event}, err
+	}
+	if method == "tools/list" {
+		if reply, err = filterTools(f, reply); err != nil {
+			return Response{}, err
+		}
+	}
+	return restore(reply, c.msg.Field(c.msg.ID)), nil
+}
+
+func (s *Session) soloName() string {
+	if s.soloEntry == nil {
+		return ""
+	}
+	return s.soloEntry.Backend.Name()
+}
+
+func (s *Session) asker(backend string, msg *wire.Message) asker {
+	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, caps: s.caps}
+	if msg != nil {
+		a.during = msg.Method()
+		a.name, _ = era.NameOf(msg)
+	}
+	return a
+}
+
+// begin registers a call under its id.
+func (s *Session) begin(key string, c *call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ask.Errorf(ask.ClientGone, "The session has ended.")
+	case s.calls[key] != nil:
+		return ask.Errorf(ask.BadMessage, "A request with this id is in flight on this session already.")
+	case len(s.calls) >= s.relay.limits.CallsPerSession:
+		return ask.Errorf(ask.TooManyOpen, "This session has as many calls in flight as it may have (limits.calls_per_session).")
+	}
+	s.calls[key] = c
+	return nil
+}
+
+func (s *Session) finished(key string) {
+	s.mu.Lock()
+	delete(s.calls, key)
+	s.mu.Unlock()
+}
+
+// Notify passes a client's notification on, or acts on it.
+func (s *Session) Notify(ctx context.Context, msg *wire.Message) {
+	method := msg.Method()
+	if method == "notifications/cancelled" {
+		s.cancelCall(msg)
+		return
+	}
+	if s.soloLine == nil {
+		s.join.notify(ctx, msg)
+		return
+	}
+	if err := s.soloLine.Notify(ctx, msg.Raw); err != nil {
+		s.relay.log.Warn("notification not delivered", "backend", s.soloName(), "method", method, "err", err)
+		return
+	}
+	if method == "notifications/initialized" && s.caps.Any() {
+		s.soloLine.Listen()
+	}
+}
+
+// cancelCall ends the call that the client names. Unknown ids are ignored,
+// as the specification asks.
+func (s *Session) cancelCall(msg *wire.Message) {
+	s.mu.Lock()
+	c := s.calls[wire.IDKey(msg.Field(msg.RequestID))]
+	s.mu.Unlock()
+	if c == nil {
+		return
+	}
+	reason, _ := wire.Unquote(wire.Get(msg.Raw, msg.Params, "reason").Of(msg.Raw))
+	if reason == "" {
+		reason = "The client cancelled the call."
+	}
+	c.end(ask.Errorf(ask.ClientCancelled, reason))
+}
+
+// from says who answers through this session.
+func (s *Session) from() desk.From {
+	return desk.From{Principal: s.who, Session: s.id, Surface: "mcp"}
+}
+
+// Answer takes the client's response to a question that was shown to it.
+func (s *Session) Answer(msg *wire.Message) error {
+	if s.relay.desk == nil {
+		return ask.Errorf(ask.Unknown, "No question was asked.")
+	}
+	id, ok := wire.Unquote(msg.Field(msg.ID))
+	if !ok {
+		return ask.Errorf(ask.Unknown, "No question has this id.")
+	}
+	return s.relay.desk.Answer(id, s.from(), answerOf(msg))
+}
+
+// Close ends the session: its asks and calls first, then its lines. It waits
+// for the lines.
+func (s *Session) Close(ctx context.Context, why *ask.Error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	calls := make([]*call, 0, len(s.calls))
+	for _, c := range s.calls {
+		calls = append(calls, c)
+	}
+	s.mu.Unlock()
+	for _, c := range calls {
+		c.end(why)
+	}
+	if s.soloLine != nil {
+		s.soloLine.Close(ctx)
+		return
+	}
+	s.join.close(ctx)
+}
+
+// soloEvents takes what the backend of a solo session sends outside any
+// call: it passes to the client as it is.
+type soloEvents struct{ s *Session }
+
+func (e *soloEvents) Notify(msg *wire.Message) {
+	if l := catalog.ByChanged(msg.Method()); l != 0 {
+		e.s.relay.catalog.Forget(e.s.soloName(), l)
+	}
+	e.s.peer.Notify(msg.Raw)
+}
+
+func (e *soloEvents) Question(q *Question) {
+	select {
+	case <-e.s.ready:
+		e.s.asker(e.s.soloName(), nil).carry(q, e.s.peer, callsOf(q)...)
+	default:
+		asker{relay: e.s.relay, backend: e.s.soloName()}.refuse(q, tooEarly())
+	}
+}
+
+func tooEarly() *ask.Error {
+	return ask.Errorf(ask.NoClient, "No client is available before the handshake is over.")
+}
+
+func (e *soloEvents) Lost(err *ask.Error) {
+	e.s.relay.log.Warn("backend session lost", "backend", e.s.soloName(), "code", err.Code, "err", err)
+}
+
+func callsOf(q *Question) []*call {
+	calls := make([]*call, 0, len(q.Candidates))
+	for _, sink := range q.Candidates {
+		if c, ok := sink.(interface{ self() *call }); ok {
+			calls = append(calls, c.self())
+		}
+	}
+	return calls
+}

@@ -1,0 +1,77 @@
+package relay
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// modern makes a modern tools/call with the members given in its params.
+func modern(params string) *wire.Message {
+	m := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}},` + params + `}}`)
+	return &m
+}
+
+// A requestState is taken back only from the same principal, for the same
+// backend, tool and arguments, unchanged, in time; and the backend gets its
+// own state back byte for byte.
+func TestRequestStateIsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const own = `st <&> \"é`
+		seen := make(chan string, 1)
+		serve := func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+			if msg.RequestState.IsZero() {
+				return okTo(msg, `{"resultType":"input_required","requestState":"`+own+`"}`), nil
+			}
+			seen <- string(msg.Field(msg.RequestState))
+			return okTo(msg, `{"resultType":"complete"}`), nil
+		}
+		r := newRelay(t, &fakeServer{name: "one", serve: serve}, &fakeServer{name: "two", serve: serve})
+		do := func(at string, who ask.Principal, params string) wire.Message {
+			return scan(string(r.Call(context.Background(), at, who, modern(params), nil, newPeer()).Body))
+		}
+		first := do("one", alice, `"name":"t","arguments":{"a":1,"b":2}`)
+		state := string(first.Field(first.ResultState))
+		if strings.Contains(state, "st ") {
+			t.Errorf("the state is not sealed: %s", state)
+		}
+		retry := func(rest string) string { return `"requestState":` + state + `,` + rest }
+
+		mallory := ask.Principal{Issuer: "test", Subject: "mallory"}
+		for name, m := range map[string]wire.Message{
+			"another principal":  do("one", mallory, retry(`"name":"t","arguments":{"a":1,"b":2}`)),
+			"another backend":    do("two", alice, retry(`"name":"t","arguments":{"a":1,"b":2}`)),
+			"another tool":       do("one", alice, retry(`"name":"u","arguments":{"a":1,"b":2}`)),
+			"other arguments":    do("one", alice, retry(`"name":"t","arguments":{"a":1,"b":3}`)),
+			"a tampered state":   do("one", alice, strings.Replace(retry(`"name":"t","arguments":{"a":1,"b":2}`), state[8:9], flip(state[8:9]), 1)),
+			"a state of its own": do("one", alice, `"requestState":"`+own+`","name":"t","arguments":{"a":1,"b":2}`),
+		} {
+			if !strings.Contains(string(m.Raw), "bad_request_state") || string(m.Field(m.ErrorCode)) != "-32602" {
+				t.Errorf("%s: %s", name, m.Raw)
+			}
+		}
+
+		if m := do("one", alice, retry(`"arguments":{ "b":2, "a":1.0 },"name":"t"`)); m.Kind != wire.Result {
+			t.Errorf("the same call written otherwise was refused: %s", m.Raw)
+		}
+		if got := <-seen; got != `"`+own+`"` {
+			t.Errorf("the backend got %s, want its own state", got)
+		}
+		time.Sleep(time.Hour + 2*time.Second)
+		if m := do("one", alice, retry(`"name":"t","arguments":{"a":1,"b":2}`)); !strings.Contains(string(m.Raw), "expired") {
+			t.Errorf("an old state: %s", m.Raw)
+		}
+	})
+}
+
+func flip(c string) string {
+	if c == "A" {
+		return "B"
+	}
+	return "A"
+}
