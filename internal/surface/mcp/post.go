@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"net/http"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// post serves one POST: it reads and checks the message, and hands it to its
+// era.
+func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who ask.Principal) {
+	if !isJSON(r.Header) {
+		refuse(w, http.StatusUnsupportedMediaType, notJSON)
+		return
+	}
+	accept := acceptOf(r.Header)
+	if !accept.json && !accept.sse {
+		refuse(w, http.StatusNotAcceptable, notAcceptable)
+		return
+	}
+	buf, fault := s.readBody(w, r)
+	if fault != nil {
+		status := http.StatusBadRequest
+		if fault.Code == ask.TooLarge {
+			status = http.StatusRequestEntityTooLarge
+		}
+		refuseMessage(w, status, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
+		recycle(buf)
+		return
+	}
+	raw := buf.Bytes()
+	if wire.IsBatch(raw) {
+		s.postBatch(w, r, at, who, raw, accept)
+		return
+	}
+	msg, err := wire.Scan(raw, s.limits())
+	if err != nil {
+		refuseMessage(w, http.StatusBadRequest, idOfBad(raw, err), ask.From(err), eraOf(r.Header))
+		recycle(buf)
+		return
+	}
+	if era.Detect(&msg, r.Header) == era.Modern {
+		s.postModern(w, r, at, who, &msg, accept)
+		return
+	}
+	if s.postLegacy(w, r, at, who, &msg, accept) {
+		recycle(buf)
+	}
+}
+
+func (s *Surface) limits() wire.Limits {
+	return wire.Limits{Bytes: s.cfg.MaxBody, Depth: s.cfg.MaxDepth}
+}
+
+// eraOf guesses the era of a message that could not be read.
+func eraOf(h http.Header) era.Era {
+	if e, ok := era.Of(h.Get(headerVersion)); ok {
+		return e
+	}
+	return era.Legacy
+}
+
+// idOfBad finds the id of a message that was refused though it is JSON.
+func idOfBad(raw []byte, err error) []byte {
+	switch ask.CodeOf(err) {
+	case ask.Ambiguous, ask.TooLarge:
+		return wire.Salvage(raw)
+	}
+	return nil
+}

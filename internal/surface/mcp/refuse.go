@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+)
+
+// Header names in the form in which net/http keeps them.
+const (
+	headerSession     = "Mcp-Session-Id"
+	headerVersion     = "Mcp-Protocol-Version"
+	headerLastEvent   = "Last-Event-Id"
+	headerAccept      = "Accept"
+	headerContentType = "Content-Type"
+)
+
+// Header values that never change, shared between responses.
+var (
+	typeJSON     = []string{"application/json"}
+	typeSSE      = []string{"text/event-stream"}
+	noCache      = []string{"no-cache, no-transform"}
+	noBuffering  = []string{"no"}
+	allowAll     = []string{"POST, GET, DELETE"}
+	allowPost    = []string{http.MethodPost}
+	closeConn    = []string{"close"}
+	bearerNeeded = []string{"Bearer"}
+)
+
+// What is refused in the same words each time.
+var (
+	shuttingDown     = ask.Errorf(ask.ShuttingDown, "The gateway is shutting down.")
+	unknownEndpoint  = ask.Errorf(ask.UnknownBackend, "There is no MCP endpoint at this path.")
+	methodNotAllowed = ask.Errorf(ask.UnknownMethod, "This HTTP method is not served here.")
+	noStreamHere     = ask.Errorf(ask.UnknownMethod, "There is no stream to open here: send requests by POST.")
+	unauthorized     = ask.Errorf(ask.NotAllowed, "Sign in to use this endpoint.")
+	noSession        = ask.Errorf(ask.BadMessage, "The header Mcp-Session-Id is missing: send initialize first.")
+	unknownSession   = ask.Errorf(ask.UnknownName, "There is no such session: send initialize again, without Mcp-Session-Id.")
+	badLegacyVersion = ask.Errorf(ask.BadVersion, "The header MCP-Protocol-Version names a version that sessions do not have.")
+	notAcceptable    = ask.Errorf(ask.BadMessage, "The header Accept must allow application/json or text/event-stream.")
+	notJSON          = ask.Errorf(ask.BadMessage, "The body must be application/json, without a content encoding.")
+	clientGone       = ask.Errorf(ask.ClientGone, "The client has gone.")
+	clientEnded      = ask.Errorf(ask.ClientGone, "The client ended its session.")
+	sessionIdle      = ask.Errorf(ask.ClientGone, "The session was idle for too long.")
+	backendEnded     = ask.Errorf(ask.BackendLost, "The backend ended the session.")
+	noRequestsHere   = ask.Errorf(ask.NoClient, "This client takes no requests from a server.")
+	clientAway       = ask.Errorf(ask.NoClient, "The client has no stream open on which it could be asked.")
+)
+
+// Challenger is an authentication error that says how to answer it.
+type Challenger interface {
+	error
+	// Challenge gives the HTTP status and the value of WWW-Authenticate.
+	Challenge() (status int, authenticate string)
+}
+
+func (s *Surface) challenge(w http.ResponseWriter, err error) {
+	status, with := http.StatusUnauthorized, bearerNeeded
+	if c, ok := errors.AsType[Challenger](err); ok {
+		st, value := c.Challenge()
+		status, with = st, []string{value}
+	}
+	w.Header()["Www-Authenticate"] = with
+	s.cfg.Log.Info("request not authenticated", "surface", "mcp", "status", status, "err", err)
+	refuse(w, status, unauthorized)
+}
+
+// refuse answers an HTTP request with an error that belongs to no message.
+func refuse(w http.ResponseWriter, status int, e *ask.Error) {
+	refuseMessage(w, status, nil, e, era.Legacy)
+}
+
+// refuseMessage answers a message with an error. id is its id, or nil.
+func refuseMessage(w http.ResponseWriter, status int, id []byte, e *ask.Error, in era.Era) {
+	writeJSON(w, status, appendFault(nil, id, e, in))
+}
+
+// appendFault writes an error response. Without an id it has no such member:
+// schemas of both eras allow that, and do not allow null.
+func appendFault(dst, id []byte, e *ask.Error, in era.Era) []byte {
+	if id != nil {
+		return era.AppendError(dst, id, e, in)
+	}
+	dst = append(dst, `{"jsonrpc":"2.0","error":`...)
+	dst = append(dst, era.ErrorObject(e, in)...)
+	return append(dst, '}')
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header()[headerContentType] = typeJSON
+	w.WriteHeader(status)
+	// A client that has gone cannot be told so.
+	_, _ = w.Write(body)
+}

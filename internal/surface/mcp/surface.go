@@ -1,0 +1,227 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+	"github.com/answerback/answerback/internal/wire/sse"
+)
+
+// Config is what a Surface needs. Gateway, Authenticate, Ring and Log are
+// required; a limit that is zero takes its default.
+type Config struct {
+	Gateway Gateway
+
+	// Authenticate says who sends a request, from its headers. An error is
+	// answered with 401, or with what the error itself says (see Challenger).
+	Authenticate func(*http.Request) (ask.Principal, error)
+
+	// Local is who uses the standard streams.
+	Local ask.Principal
+
+	// AllowedHosts are the values of Host that are taken besides loopback
+	// names on loopback connections: a name with a port stands for that port
+	// only, a name without one for every port.
+	AllowedHosts []string
+
+	// AllowedOrigins are the values of Origin that are taken besides the
+	// request's own host, such as "https://app.example.com".
+	AllowedOrigins []string
+
+	Ring *seal.Ring
+	Home seal.Home
+	Log  *slog.Logger
+
+	MaxBody                 int           // bytes of one message; 32 MiB
+	MaxDepth                int           // nesting of one message; that of package wire
+	MaxSessions             int           // 10,000
+	MaxSessionsPerPrincipal int           // 100
+	MaxCalls                int           // concurrent calls over standard streams; 256
+	SessionIdle             time.Duration // 30 minutes
+	MaxEvents               int           // events kept per stream; 256
+	MaxEventBytes           int           // bytes kept per stream, though its newest event always is; 1 MiB
+	KeepAlive               time.Duration // silence after which a stream says something; 15 seconds
+
+	Now func() time.Time // time.Now
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Gateway == nil:
+		return errors.New("mcp surface: no gateway given")
+	case c.Authenticate == nil:
+		return errors.New("mcp surface: no authentication given")
+	case c.Ring == nil:
+		return errors.New("mcp surface: no key ring given")
+	case c.Log == nil:
+		return errors.New("mcp surface: no logger given")
+	}
+	return nil
+}
+
+func (c *Config) setDefaults() {
+	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	setDefault(&c.MaxDepth, wire.DefaultMaxDepth)
+	setDefault(&c.MaxSessions, 10_000)
+	setDefault(&c.MaxSessionsPerPrincipal, 100)
+	setDefault(&c.MaxCalls, 256)
+	setDefault(&c.SessionIdle, 30*time.Minute)
+	setDefault(&c.MaxEvents, 256)
+	setDefault(&c.MaxEventBytes, 1<<20)
+	setDefault(&c.KeepAlive, 15*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+func setDefault[T int | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
+
+// Surface serves MCP clients. It is an http.Handler for /mcp and
+// /mcp/{backend}, and serves one client on standard streams with ServeStdio.
+// Safe for concurrent use.
+type Surface struct {
+	cfg      Config
+	guard    guard
+	sessions *registry
+	beat     []byte // the keep-alive comment
+	flight   flight
+
+	// life ends when the surface closes; modern calls and the standard
+	// streams hang on it.
+	life context.Context
+	end  context.CancelCauseFunc
+
+	mu      sync.RWMutex // orders entering with closing
+	closing bool
+	inside  sync.WaitGroup
+}
+
+var _ http.Handler = (*Surface)(nil)
+
+// New makes a Surface. It starts nothing.
+func New(cfg Config) (*Surface, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.setDefaults()
+	life, end := context.WithCancelCause(context.Background())
+	return &Surface{
+		cfg:      cfg,
+		guard:    newGuard(cfg.AllowedHosts, cfg.AllowedOrigins),
+		sessions: newRegistry(cfg.MaxSessions, cfg.MaxSessionsPerPrincipal),
+		beat:     append(sse.AppendComment(nil, "keep-alive"), '\n'),
+		flight:   flight{landed: make(chan struct{}, 1)},
+		life:     life,
+		end:      end,
+	}, nil
+}
+
+// ServeHTTP serves one HTTP request. What is refused before the message is
+// read is refused in this order: Host and Origin, the sender, the path, the
+// HTTP method.
+func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		refuse(w, http.StatusServiceUnavailable, shuttingDown)
+		return
+	}
+	defer s.inside.Done()
+
+	if err := s.guard.check(r); err != nil {
+		s.cfg.Log.Warn("request refused", "surface", "mcp", "code", err.Code, "err", err)
+		refuse(w, http.StatusForbidden, err)
+		return
+	}
+	who, err := s.cfg.Authenticate(r)
+	if err != nil {
+		s.challenge(w, err)
+		return
+	}
+	at, ok := endpoint(r.URL.Path)
+	if !ok || !s.cfg.Gateway.Knows(at) {
+		refuse(w, http.StatusNotFound, unknownEndpoint)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		s.post(w, r, at, who)
+	case http.MethodGet:
+		s.get(w, r, at, who)
+	case http.MethodDelete:
+		s.delete(w, r, at, who)
+	default:
+		w.Header()["Allow"] = allowAll
+		refuse(w, http.StatusMethodNotAllowed, methodNotAllowed)
+	}
+}
+
+// endpoint reads the name of an endpoint from a path: "" for /mcp.
+func endpoint(path string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, "/mcp")
+	if !ok {
+		return "", false
+	}
+	if rest == "" || rest == "/" {
+		return "", true
+	}
+	name, ok := strings.CutPrefix(rest, "/")
+	return name, ok && !strings.Contains(name, "/")
+}
+
+// enter counts a piece of work in, for Close to wait for. It is false once
+// the surface closes.
+func (s *Surface) enter() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closing {
+		return false
+	}
+	s.inside.Add(1)
+	return true
+}
+
+// Close refuses all that is new, ends every session and every call, and waits
+// until all of it has ended or ctx does.
+func (s *Surface) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.end(shuttingDown)
+
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var wg sync.WaitGroup
+		room := make(chan struct{}, closeAtOnce)
+		for _, ss := range s.sessions.all() {
+			room <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-room }()
+				s.drop(ctx, ss, shuttingDown)
+			})
+		}
+		wg.Wait()
+		s.inside.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ask.Wrap(ask.ShuttingDown, "Some MCP clients were still being served.", context.Cause(ctx))
+	}
+}
+
+// closeAtOnce is how many sessions are closed at the same time when the
+// surface closes.
+const closeAtOnce = 32
