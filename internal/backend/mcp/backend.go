@@ -1,0 +1,335 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Transport says how a server is spoken to.
+type Transport string
+
+// The transports. Auto is stdio for a command; for a URL it is Streamable
+// HTTP, and HTTP+SSE where the server turns out to know only that.
+const (
+	Auto  Transport = "auto"
+	HTTP  Transport = "http"
+	SSE   Transport = "sse"
+	Stdio Transport = "stdio"
+)
+
+// Config describes one server: by URL, or by the command that starts it.
+type Config struct {
+	Name      string
+	Transport Transport // "" means Auto
+
+	URL     string
+	Headers map[string]Secret // sent with every request
+	Client  *http.Client      // required with URL; see the egress package
+
+	Command string
+	Args    []string
+	// Env is the server's environment, beside the few harmless variables
+	// (PATH, HOME, LANG and the like) that it inherits.
+	Env map[string]Secret
+	Dir string
+
+	Limits Limits
+	// Ring seals resume handles. Without one no question can be resumed.
+	Ring *seal.Ring
+	Log  *slog.Logger // required
+}
+
+// Limits bound what one server can make the gateway hold. Zero fields mean
+// the defaults.
+type Limits struct {
+	MessageBytes int           // one message of the server, wire.DefaultMaxBytes
+	Questions    int           // open questions of one line, 1024
+	Processes    int           // processes of one command, 256
+	Idle         time.Duration // how long an unused process is kept, 10 min
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.MessageBytes <= 0 {
+		l.MessageBytes = wire.DefaultMaxBytes
+	}
+	if l.Questions <= 0 {
+		l.Questions = 1024
+	}
+	if l.Processes <= 0 {
+		l.Processes = 256
+	}
+	if l.Idle <= 0 {
+		l.Idle = 10 * time.Minute
+	}
+	return l
+}
+
+// Backend is one MCP server. It implements relay.Backend and is safe for
+// concurrent use. Close releases it.
+type Backend struct {
+	cfg Config
+	log *slog.Logger
+	url *url.URL // nil for a command
+	// headers gives those of every request. It is a function because they
+	// hold secrets, and functions do not print what they hold.
+	headers func() *headers
+
+	// old is set once an Auto server turned out to speak HTTP+SSE only.
+	old    atomic.Bool
+	modern *modernLine // nil for a command
+	lanes  lanes       // stateless processes of a command
+	procs  chan struct{}
+
+	crew crew
+
+	mu       sync.Mutex
+	closed   bool
+	lines    map[relay.Line]struct{}
+	sessions map[string]*legacyLine // by upstream session id
+}
+
+var _ relay.Backend = (*Backend)(nil)
+
+// New checks cfg and makes a Backend. It connects to nothing.
+func New(cfg Config) (*Backend, error) {
+	if cfg.Name == "" {
+		return nil, errors.New("backend: no name given")
+	}
+	fail := func(format string, args ...any) (*Backend, error) {
+		return nil, fmt.Errorf("backend %s: %s", cfg.Name, fmt.Sprintf(format, args...))
+	}
+	if cfg.Log == nil {
+		return fail("no logger given")
+	}
+	if cfg.Transport == "" {
+		cfg.Transport = Auto
+	}
+	cfg.Limits = cfg.Limits.withDefaults()
+	b := &Backend{
+		cfg: cfg, log: cfg.Log.With("backend", cfg.Name),
+		lines:    make(map[relay.Line]struct{}),
+		sessions: make(map[string]*legacyLine),
+		lanes:    lanes{quit: make(chan struct{}), live: make(map[ask.Principal]*lane)},
+	}
+	switch {
+	case (cfg.URL == "") == (cfg.Command == ""):
+		return fail("give either a url or a command")
+	case cfg.Command != "":
+		if cfg.Transport != Auto && cfg.Transport != Stdio {
+			return fail("transport %q needs a url, not a command", cfg.Transport)
+		}
+		b.procs = make(chan struct{}, cfg.Limits.Processes)
+		return b, nil
+	}
+	if cfg.Transport != Auto && cfg.Transport != HTTP && cfg.Transport != SSE {
+		return fail("transport %q is not one of auto, http, sse for a url", cfg.Transport)
+	}
+	if cfg.Client == nil {
+		return fail("no HTTP client given")
+	}
+	u, err := url.Parse(cfg.URL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fail("the url must be absolute, with http or https")
+	}
+	if u.User != nil {
+		return fail("the url must not hold a password; use headers")
+	}
+	u.Fragment = ""
+	b.url = u
+	header, err := baseHeader(cfg.Headers)
+	if err != nil {
+		return fail("%v", err)
+	}
+	h := &headers{
+		post: with(header, "Accept", typeJSON+", "+typeStream, "Content-Type", typeJSON),
+		get:  with(header, "Accept", typeStream),
+	}
+	b.headers = func() *headers { return h }
+	b.modern = newModernLine(b)
+	return b, nil
+}
+
+// Name is the configured name.
+func (b *Backend) Name() string { return b.cfg.Name }
+
+// Format prints the name only: what the backend holds may be secret.
+func (b *Backend) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "backend "+b.cfg.Name) }
+
+// LogValue logs the name only.
+func (b *Backend) LogValue() slog.Value { return slog.StringValue(b.cfg.Name) }
+
+// Open performs the legacy handshake and returns a line for one session.
+// With a command it starts a process for that session.
+func (b *Backend) Open(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+	if b.isClosed() {
+		return nil, b.shut()
+	}
+	line, err := b.open(ctx, hello)
+	if err != nil {
+		return nil, err
+	}
+	if !b.keep(line) {
+		line.Close(ctx)
+		return nil, b.shut()
+	}
+	select {
+	case <-line.Done(): // it died before it was kept, and nobody would drop it
+		b.drop(line)
+	default:
+	}
+	return line, nil
+}
+
+func (b *Backend) open(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+	switch {
+	case b.url == nil:
+		return b.openStdio(ctx, hello)
+	case b.cfg.Transport == SSE:
+		return b.openOld(ctx, hello)
+	case b.cfg.Transport == HTTP:
+		return b.openLegacy(ctx, hello)
+	case b.old.Load():
+		line, err := b.openOld(ctx, hello)
+		if err != nil {
+			b.old.Store(false) // it may have been upgraded
+		}
+		return line, err
+	}
+	line, err := b.openLegacy(ctx, hello)
+	if err == nil || !perhapsOld(err) {
+		return line, err
+	}
+	old, oldErr := b.openOld(ctx, hello)
+	if oldErr != nil {
+		return nil, err // what the preferred transport said is the better hint
+	}
+	b.old.Store(true)
+	b.log.Info("backend speaks the HTTP+SSE transport of 2024-11-05")
+	return old, nil
+}
+
+// Stateless returns the line for modern requests of one principal. Its Close
+// does nothing: it lives as long as the backend.
+func (b *Backend) Stateless(_ context.Context, who ask.Principal) (relay.Line, error) {
+	switch {
+	case b.isClosed():
+		return nil, b.shut()
+	case b.url == nil:
+		return laneLine{b: b, who: who}, nil
+	case b.cfg.Transport == SSE || b.old.Load():
+		return nil, ask.Errorf(ask.BackendBroken, fmt.Sprintf(
+			"Backend %s speaks the HTTP+SSE transport of 2024-11-05 only and takes no modern requests.", b.cfg.Name))
+	}
+	return b.modern, nil
+}
+
+// Close ends every line and process and waits for them, at most until ctx
+// ends.
+func (b *Backend) Close(ctx context.Context) {
+	b.mu.Lock()
+	b.closed = true
+	lines := make([]relay.Line, 0, len(b.lines))
+	for l := range b.lines {
+		lines = append(lines, l)
+	}
+	b.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, l := range lines {
+		wg.Go(func() { l.Close(ctx) })
+	}
+	wg.Go(func() { b.lanes.close(ctx) })
+	wg.Go(func() {
+		if b.modern != nil {
+			b.modern.shut(ctx)
+		}
+	})
+	wg.Wait()
+	b.crew.dismiss(ctx)
+}
+
+func (b *Backend) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+func (b *Backend) shut() *ask.Error {
+	return ask.Errorf(ask.ShuttingDown, fmt.Sprintf("Backend %s is being closed.", b.cfg.Name))
+}
+
+func (b *Backend) keep(l relay.Line) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.lines[l] = struct{}{}
+	return true
+}
+
+func (b *Backend) drop(l relay.Line) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.lines, l)
+	if l, ok := l.(*legacyLine); ok && b.sessions[l.session] == l {
+		delete(b.sessions, l.session)
+	}
+}
+
+// baseHeader checks the configured headers and gives what every request has.
+func baseHeader(static map[string]Secret) (http.Header, error) {
+	h := make(http.Header, len(static)+8)
+	for name, value := range static {
+		key := http.CanonicalHeaderKey(name)
+		switch {
+		case !validName(name) || !validValue(value.reveal()):
+			return nil, fmt.Errorf("header %q is not a valid HTTP header", name)
+		case strings.HasPrefix(key, "Mcp-") || reservedHeaders[key]:
+			return nil, fmt.Errorf("header %q belongs to the transport and cannot be configured", name)
+		}
+		h[key] = []string{value.reveal()}
+	}
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = []string{"answerback"}
+	}
+	return h, nil
+}
+
+var reservedHeaders = map[string]bool{
+	"Accept": true, "Accept-Encoding": true, "Connection": true, "Content-Encoding": true,
+	"Content-Length": true, "Content-Type": true, "Host": true, "Last-Event-Id": true,
+	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+func validName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func validValue(s string) bool {
+	for i := range len(s) {
+		if (s[i] < ' ' && s[i] != '\t') || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/wire"
+	"github.com/answerback/answerback/internal/wire/sse"
+)
+
+// modernLine is the stateless endpoint of a server: every request has its own
+// exchange over HTTP, so that ids and tokens pass as the client wrote them.
+type modernLine struct {
+	backend *Backend
+	life    context.Context // ends with the backend
+	kill    context.CancelCauseFunc
+	crew    crew
+	noise   limiter
+}
+
+var _ relay.Line = (*modernLine)(nil)
+
+func newModernLine(b *Backend) *modernLine {
+	l := &modernLine{backend: b}
+	l.life, l.kill = context.WithCancelCause(context.Background())
+	return l
+}
+
+func (l *modernLine) Welcome() wire.Message { return wire.Message{} }
+
+func (l *modernLine) Done() <-chan struct{} { return l.life.Done() }
+
+func (l *modernLine) Listen() {}
+
+// Close does nothing: the line is shared and lives as long as its backend.
+func (l *modernLine) Close(context.Context) {}
+
+func (l *modernLine) shut(ctx context.Context) {
+	l.kill(l.backend.shut())
+	l.crew.dismiss(ctx)
+}
+
+func (l *modernLine) name() string { return l.backend.cfg.Name }
+
+func (l *modernLine) limit() int { return l.backend.cfg.Limits.MessageBytes }
+
+func (l *modernLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+	body, header, err := l.request(&out)
+	if err != nil {
+		return relay.Reply{}, err
+	}
+	// A caller that leaves after the final response must not keep the
+	// connection from being used again; one that leaves before cancels.
+	rctx, cancel := context.WithCancel(l.life)
+	stop := context.AfterFunc(ctx, cancel)
+	reply, err := l.exchange(rctx, cancel, out.Msg.Method(), header, body, sink)
+	switch {
+	case !stop() && ctx.Err() != nil:
+		return relay.Reply{}, causeOf(ctx)
+	case err == nil:
+		return reply, nil
+	case l.life.Err() != nil:
+		err = inFlight(l.name(), out.Msg.Method(), l.backend.shut())
+	}
+	cancel()
+	return reply, err
+}
+
+// request gives the body and the headers of a request.
+func (l *modernLine) request(out *relay.Outgoing) ([]byte, http.Header, error) {
+	m := out.Msg
+	body := m.Raw
+	version := m.Text(m.MetaVersion)
+	if len(out.Edits) > 0 {
+		body = wire.Splice(make([]byte, 0, grown(m.Raw, out.Edits)), m.Raw, out.Edits...)
+		if version == "" || covered(out.Edits, m.MetaVersion) {
+			// The header must say what the body says.
+			edited, err := wire.Scan(body, wire.Limits{Bytes: len(body)})
+			if err != nil {
+				return nil, nil, ask.Wrap(ask.Internal, "A request could not be rewritten.", err)
+			}
+			version = edited.Text(edited.MetaVersion)
+		}
+	}
+	if version == "" {
+		version = era.Latest
+	}
+	header := with(l.backend.headers().post)
+	era.SetHeaders(header, m, version, out.Name)
+	for k, v := range out.Params {
+		header[k] = v
+	}
+	return body, header, nil
+}
+
+func (l *modernLine) exchange(ctx context.Context, cancel func(), method string, header http.Header, body []byte, sink relay.Sink) (relay.Reply, error) {
+	resp, sent, err := post(ctx, l.backend.cfg.Client, l.backend.url, header, body)
+	if err != nil {
+		return relay.Reply{}, failedToSend(l.name(), method, sent, err)
+	}
+	kind := mediaType(resp.Header)
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		defer cancel()
+		defer resp.Body.Close()
+		if m, ok := readFault(resp, l.limit()); ok {
+			return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+		}
+		return relay.Reply{}, badStatus(l.name(), method, resp.StatusCode, resp.Header.Get("Location"))
+	case encoded(resp.Header):
+		err = broken(l.name(), "a compressed body that nobody asked for", nil)
+	case kind == typeJSON:
+		defer cancel()
+		return l.single(resp, method)
+	case kind == typeStream:
+		return l.follow(resp, cancel, method, sink)
+	default:
+		err = broken(l.name(), fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
+	}
+	resp.Body.Close()
+	return relay.Reply{}, err
+}
+
+// single reads a response that is one JSON body.
+func (l *modernLine) single(resp *http.Response, method string) (relay.Reply, error) {
+	defer resp.Body.Close()
+	body, err := readAll(resp, l.limit())
+	if errors.Is(err, errTooLarge) {
+		return relay.Reply{}, tooLarge(l.name(), l.limit())
+	}
+	if err != nil {
+		return relay.Reply{}, lost(l.name(), method, "its response broke off", err)
+	}
+	m, err := wire.Scan(body, wire.Limits{Bytes: l.limit()})
+	if err != nil || (m.Kind != wire.Result && m.Kind != wire.Failure) {
+		return relay.Reply{}, broken(l.name(), "a JSON body that is no response", err)
+	}
+	return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+}
+
+// follow reads the stream of one request. It cannot be resumed.
+func (l *modernLine) follow(resp *http.Response, cancel func(), method string, sink relay.Sink) (relay.Reply, error) {
+	body := &tail{ReadCloser: resp.Body}
+	r := sse.NewReader(body, l.limit())
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			resp.Body.Close()
+			if ask.CodeOf(err) == ask.TooLarge {
+				return relay.Reply{Event: true}, tooLarge(l.name(), l.limit())
+			}
+			return relay.Reply{Event: true}, lost(l.name(), method, "its stream ended without a response", err)
+		}
+		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
+			continue
+		}
+		m, err := wire.Scan(ev.Data, wire.Limits{Bytes: l.limit()})
+		switch {
+		case err != nil || m.Kind == wire.Request:
+			if l.noise.allow() {
+				l.backend.log.Warn("message on a modern stream skipped", "kind", m.Kind, "err", err)
+			}
+		case m.Kind == wire.Notification:
+			sink.Notify(&m)
+		default:
+			if body.eof || !l.crew.spawn(func() { drain(body, cancel) }) {
+				resp.Body.Close()
+				cancel()
+			}
+			return relay.Reply{Msg: m, Status: resp.StatusCode, Event: true}, nil
+		}
+	}
+}
+
+// Notify posts a notification.
+func (l *modernLine) Notify(ctx context.Context, msg []byte) error {
+	resp, sent, err := post(ctx, l.backend.cfg.Client, l.backend.url, with(l.backend.headers().post, era.VersionHeader, era.Latest), msg)
+	if err != nil {
+		return failedToSend(l.name(), "", sent, err)
+	}
+	return acknowledged(l.name(), resp)
+}

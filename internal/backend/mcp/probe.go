@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Discover asks the server which versions it speaks, as an era.Prober wants
+// it: the response to server/discover, or the zero Message where the server
+// gave something that is no JSON-RPC response. The error is an *ask.Error,
+// and means that the server could not be asked. A command is started for the
+// question alone.
+func (b *Backend) Discover(ctx context.Context, info []byte) (wire.Message, error) {
+	if b.cfg.Transport == SSE || b.old.Load() {
+		return wire.Message{}, nil
+	}
+	msg, err := wire.Scan(era.DiscoverRequest([]byte("1"), info), wire.Limits{})
+	if err != nil {
+		return wire.Message{}, ask.From(err)
+	}
+	out := relay.Outgoing{Msg: &msg}
+	if b.url != nil {
+		reply, err := b.modern.Call(ctx, out, deaf{})
+		if err == nil {
+			return reply.Msg, nil
+		}
+		if ctx.Err() == nil && isNoAnswer(err) {
+			return wire.Message{}, nil
+		}
+		return wire.Message{}, err
+	}
+	ln := &lane{backend: b, gate: make(chan struct{}, 1)}
+	defer ln.stop(context.WithoutCancel(ctx))
+	r, err := ln.start()
+	if err != nil {
+		return wire.Message{}, err
+	}
+	reply, err := r.call(ctx, &out, deaf{})
+	if err != nil && ctx.Err() == nil {
+		return wire.Message{}, nil // it died of the question, or said something unreadable
+	}
+	return reply.Msg, err
+}
+
+// isNoAnswer reports whether err says that the server was reached and does
+// not know what it was asked.
+func isNoAnswer(err error) bool {
+	e := ask.From(err)
+	status, _ := e.Data["status"].(int)
+	return e.Code == ask.BackendBroken || oldStatus(status)
+}
+
+// deaf is a sink for calls in which nothing is expected.
+type deaf struct{}
+
+func (deaf) Notify(*wire.Message) {}
+
+func (deaf) Question(*relay.Question) {}

@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/wire"
+	"github.com/answerback/answerback/internal/wire/sse"
+)
+
+const (
+	// defaultRetry is how long to wait before a stream is taken up again
+	// when the server does not say.
+	defaultRetry = time.Second
+	// maxRetry bounds the wait that grows with failures, maxNamed the one
+	// that a server can ask for.
+	maxRetry = 30 * time.Second
+	maxNamed = 10 * time.Minute
+	// minRetry keeps a server that names no time, and has nothing to say,
+	// from being asked in a tight loop.
+	minRetry = 10 * time.Millisecond
+	// fruitless is how often in a row a stream is taken up again without
+	// anything coming of it.
+	fruitless = 6
+	// maxResumes bounds how often one call's stream is taken up in all.
+	maxResumes = 100_000
+)
+
+// stream reads the messages of one call: from its POST, and after a break
+// from the GETs that resume it.
+type stream struct {
+	line   *legacyLine
+	call   *call
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	cursor string
+	retry  time.Duration // negative while the server has named none
+}
+
+// run sends the request and reads to its final response.
+func (s *stream) run(out *relay.Outgoing, met func(http.Header) *ask.Error) (relay.Reply, error) {
+	l := s.line
+	resp, sent, err := post(s.ctx, l.backend.cfg.Client, l.backend.url, l.headers.Load().post, s.call.upstream(out))
+	if err != nil {
+		return relay.Reply{}, failedToSend(l.name, s.call.method, sent, err)
+	}
+	if met != nil {
+		if err := met(resp.Header); err != nil {
+			resp.Body.Close()
+			return relay.Reply{}, err
+		}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return s.refused(resp)
+	}
+	return s.body(resp)
+}
+
+// body reads a response of status 200.
+func (s *stream) body(resp *http.Response) (relay.Reply, error) {
+	l := s.line
+	kind := mediaType(resp.Header)
+	switch {
+	case encoded(resp.Header):
+		resp.Body.Close()
+		return relay.Reply{}, broken(l.name, "a compressed body that nobody asked for", nil)
+	case kind == typeJSON:
+		return s.single(resp)
+	case kind == typeStream:
+		return s.follow(resp)
+	}
+	resp.Body.Close()
+	return relay.Reply{}, broken(l.name, fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
+}
+
+// single reads a response that is one JSON body.
+func (s *stream) single(resp *http.Response) (relay.Reply, error) {
+	l := s.line
+	defer s.cancel(nil)
+	defer resp.Body.Close()
+	body, err := readAll(resp, l.limits.MessageBytes)
+	if errors.Is(err, errTooLarge) {
+		return relay.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+	}
+	if err != nil {
+		return relay.Reply{}, lost(l.name, s.call.method, "its response broke off", err)
+	}
+	m, ok := l.inbound(body, s.call, "")
+	if !ok {
+		return relay.Reply{}, broken(l.name, "a JSON body that does not hold the response", nil)
+	}
+	return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+}
+
+// refused reads a response whose status is not 200.
+func (s *stream) refused(resp *http.Response) (relay.Reply, error) {
+	l := s.line
+	defer s.cancel(nil)
+	defer resp.Body.Close()
+	m, isFault := readFault(resp, l.limits.MessageBytes)
+	n, _ := number(m.Field(m.ID))
+	mine := isFault && n == s.call.id
+	switch {
+	case mine && (!l.gone(resp.StatusCode) || string(m.Field(m.ErrorCode)) == "-32601"):
+		return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+	case l.gone(resp.StatusCode), isFault && l.session != "" && forgotten(resp.StatusCode, &m):
+		return relay.Reply{}, l.lose(resp.StatusCode)
+	case isFault:
+		// It names no request, but it answers this one.
+		return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+	}
+	return relay.Reply{}, badStatus(l.name, s.call.method, resp.StatusCode, resp.Header.Get("Location"))
+}
+
+// forgotten reports whether an error says that the session is unknown. The
+// specification has 404 for that, but servers made after the examples of the
+// TypeScript SDK say 400 and -32000, and mean it.
+func forgotten(status int, m *wire.Message) bool {
+	if status != http.StatusBadRequest || string(m.Field(m.ErrorCode)) != "-32000" {
+		return false
+	}
+	text, _ := wire.Unquote(wire.Get(m.Raw, m.Error, "message").Of(m.Raw))
+	return strings.Contains(strings.ToLower(text), "session")
+}
+
+// follow reads an event stream to the call's final response, and takes the
+// stream up again where it breaks and can be resumed. Without a response it
+// begins by taking it up.
+func (s *stream) follow(resp *http.Response) (relay.Reply, error) {
+	l := s.line
+	for failures, n := 0, 0; n < maxResumes; n++ {
+		again := true
+		var err error
+		if resp == nil {
+			resp, again, err = s.resume()
+		}
+		if resp != nil {
+			var m wire.Message
+			var heard bool
+			m, heard, err = s.events(resp)
+			resp = nil
+			switch {
+			case err == nil:
+				return relay.Reply{Msg: m, Status: http.StatusOK}, nil
+			case ask.CodeOf(err) == ask.TooLarge:
+				return relay.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+			case heard:
+				failures = 0
+			}
+			err = lost(l.name, s.call.method, "its stream ended without a response", err)
+			again = s.cursor != ""
+		}
+		if !again || failures >= fruitless {
+			return relay.Reply{}, err
+		}
+		if !pause(s.ctx, s.retry, failures) {
+			return relay.Reply{}, context.Cause(s.ctx)
+		}
+		failures++
+	}
+	return relay.Reply{}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
+}
+
+// events reads one connection of the stream. heard is true when anything came.
+func (s *stream) events(resp *http.Response) (m wire.Message, heard bool, err error) {
+	body := &tail{ReadCloser: resp.Body}
+	r := sse.NewReader(body, s.line.limits.MessageBytes)
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			resp.Body.Close()
+			return m, heard, err
+		}
+		if ev.HasID {
+			s.cursor, heard = ev.ID, true
+		}
+		if ev.HasRetry {
+			s.retry = ev.Retry
+		}
+		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
+			continue
+		}
+		heard = true
+		if m, ok := s.line.inbound(ev.Data, s.call, s.cursor); ok {
+			s.release(body)
+			return m, true, nil
+		}
+		if _, _, settled := s.call.outcome(); settled {
+			resp.Body.Close()
+			return m, true, errElsewhere
+		}
+	}
+}
+
+// release lets a finished stream end by itself for a moment, so that its
+// connection can be used again.
+func (s *stream) release(body *tail) {
+	if body.eof || !s.line.crew.spawn(func() { drain(body, func() { s.cancel(nil) }) }) {
+		body.Close()
+		s.cancel(nil)
+	}
+}
+
+// pause waits before an attempt to connect again: retry, which is negative
+// where the server named no time, doubled with every failure.
+func pause(ctx context.Context, retry time.Duration, failures int) bool {
+	if retry < 0 {
+		retry = defaultRetry
+	}
+	retry = min(max(retry, minRetry), maxNamed)
+	d := min(retry<<min(failures, 8), max(maxRetry, retry))
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// resume asks for the stream after the last event that came. again is true
+// where it makes sense to try once more.
+func (s *stream) resume() (resp *http.Response, again bool, err error) {
+	l := s.line
+	resp, err = get(s.ctx, l.backend.cfg.Client, http.MethodGet, l.backend.url, with(l.headers.Load().get, cursorHeader, s.cursor))
+	if err != nil {
+		return nil, s.ctx.Err() == nil, lost(l.name, s.call.method, "its stream broke and it cannot be reached", err)
+	}
+	status := resp.StatusCode
+	if status == http.StatusOK && mediaType(resp.Header) == typeStream && !encoded(resp.Header) {
+		return resp, false, nil
+	}
+	resp.Body.Close()
+	if l.gone(status) {
+		return nil, false, l.lose(status)
+	}
+	again = status == http.StatusConflict || status == http.StatusTooManyRequests || status >= 500
+	return nil, again, lost(l.name, s.call.method, fmt.Sprintf("its stream broke and it did not resume it (HTTP status %d)", status), nil)
+}
