@@ -1,0 +1,32 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/answerback/answerback/internal/backend/mcp"
+	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/egress"
+	"github.com/answerback/answerback/internal/seal"
+)
+
+// newBackend makes the backend that the configuration describes.
+func newBackend(name string, c config.Backend, cfg *config.Config, ring *seal.Ring, log *slog.Logger) (*mcp.Backend, error) {
+	b := mcp.Config{
+		Name: name, Transport: mcp.Transport(c.Transport),
+		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: secrets(c.Env),
+		Limits: mcp.Limits{MessageBytes: int(cfg.Limits.MessageBytes), Questions: cfg.Asks.MaxOpenPerSession},
+		Ring:   ring, Log: log,
+	}
+	if c.URL != "" {
+		b.URL, b.Headers, b.Client = c.URL, secrets(c.Headers), egress.ForBackends(egress.Config{})
+	}
+	return mcp.New(b)
+}
+
+func secrets(from map[string]config.Secret) map[string]mcp.Secret {
+	to := make(map[string]mcp.Secret, len(from))
+	for k, v := range from {
+		to[k] = mcp.NewSecret(v.Reveal())
+	}
+	return to
+}

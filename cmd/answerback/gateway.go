@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/backend/mcp"
+	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/observe"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/seal"
+	surface "github.com/answerback/answerback/internal/surface/mcp"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// local is who everybody is on a gateway that authenticates nobody.
+var local = ask.Principal{Issuer: "local", Subject: "local"}
+
+// gateway is the whole program behind its doors, built from one
+// configuration.
+type gateway struct {
+	log     *slog.Logger
+	ring    *seal.Ring
+	home    seal.Home
+	desk    *desk.Desk // nil when questions are switched off
+	ledger  *observe.Ledger
+	catalog *catalog.Cache
+	relay   *relay.Relay
+	surface *surface.Surface
+
+	mu       sync.Mutex // orders reloads and closing
+	cfg      *config.Config
+	backends map[string]*mcp.Backend
+	retired  sync.WaitGroup // backends that a reload took out and that drain
+	closing  chan struct{}
+}
+
+// newGateway builds a gateway. It starts no listener.
+func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
+	ring, err := seal.Open(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	home, err := seal.OpenHome(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
+	if cfg.Asks.Enabled {
+		if g.desk, err = newDesk(cfg, ring, home, g.ledger, log); err != nil {
+			return nil, err
+		}
+	}
+	g.catalog, err = catalog.NewCache(catalog.Config{Max: 10_000, Bytes: 256 << 20, Age: 30 * time.Second, Timeout: 30 * time.Second, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := g.entries(cfg)
+	if err != nil {
+		return nil, err
+	}
+	g.relay, err = relay.New(relay.Config{
+		Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
+		Info: fmt.Appendf(nil, `{"name":"answerback","version":%q}`, version),
+		Limits: relay.Limits{
+			CallTimeout: cfg.Limits.CallTimeout, CallCap: cfg.Limits.CallCap,
+			CallsPerSession: cfg.Limits.CallsPerSession, StateAge: cfg.Limits.CallCap,
+			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.surface, err = surface.New(surface.Config{
+		Gateway:        surface.Through(g.relay),
+		Authenticate:   func(*http.Request) (ask.Principal, error) { return local, nil },
+		Local:          local,
+		AllowedHosts:   hostsOf(cfg),
+		AllowedOrigins: originsOf(cfg),
+		Ring:           ring, Home: home, Log: log,
+		MaxBody:                 int(cfg.Limits.BodyBytes),
+		MaxSessions:             cfg.Limits.Sessions,
+		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
+		MaxCalls:                cfg.Limits.CallsPerSession,
+		SessionIdle:             cfg.Limits.SessionIdle,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func newDesk(cfg *config.Config, ring *seal.Ring, home seal.Home, ledger *observe.Ledger, log *slog.Logger) (*desk.Desk, error) {
+	return desk.New(desk.Config{
+		Now: time.Now,
+		Log: log,
+		Mint: func(a ask.Addressee) string {
+			return ring.Mint(seal.Ask, home, seal.Shard(a.Principal.Issuer, a.Principal.Subject, a.Group))
+		},
+		Verify: func(id string) bool { _, err := ring.Verify(seal.Ask, id); return err == nil },
+		Timeout: func(k ask.Kind) time.Duration {
+			if k == ask.Sampling {
+				return cfg.Asks.SamplingTimeout
+			}
+			return cfg.Asks.Timeout
+		},
+		MaxOpen: cfg.Asks.MaxOpen, MaxOpenPerSession: cfg.Asks.MaxOpenPerSession, MaxOpenPerPrincipal: cfg.Asks.MaxOpenPerPrincipal,
+		RatePerMinute: cfg.Asks.RatePerMinute, Burst: cfg.Asks.Burst,
+		Audit: ledger.Record,
+	})
+}
+
+func namesOf(cfg *config.Config) relay.Names {
+	switch cfg.Names {
+	case "prefix":
+		return relay.Prefixed
+	case "plain":
+		return relay.Plain
+	}
+	return relay.Auto
+}
+
+// hostsOf gives the Host values to accept besides loopback ones.
+func hostsOf(cfg *config.Config) []string {
+	hosts := append([]string(nil), cfg.AllowedHosts...)
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
+		hosts = append(hosts, u.Host)
+	}
+	return hosts
+}
+
+func originsOf(cfg *config.Config) []string {
+	origins := append([]string(nil), cfg.AllowedOrigins...)
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
+		origins = append(origins, u.Scheme+"://"+u.Host)
+	}
+	return origins
+}
+
+// entries builds the backends that cfg names and that do not run yet, and
+// gives all of them to the relay in the order of their names.
+func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
+	var entries []relay.Entry
+	for _, name := range cfg.Enabled() {
+		c := cfg.Backends[name]
+		b, ok := g.backends[name]
+		if !ok {
+			var err error
+			if b, err = newBackend(name, c, cfg, g.ring, g.log); err != nil {
+				return nil, fmt.Errorf("backend %s: %w", name, err)
+			}
+			g.backends[name] = b
+		}
+		filter, err := catalog.NewFilter(c.Tools.Allow, c.Tools.Deny)
+		if err != nil {
+			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
+		}
+		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout})
+	}
+	return entries, nil
+}
+
+// reload changes the backends to those of cfg: the new ones are built first,
+// then swapped in, and those that went drain. On an error nothing changes.
+func (g *gateway) reload(cfg *config.Config) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	diff := config.Diff(g.cfg, cfg)
+	kept := g.backends
+	next := maps.Clone(kept)
+	for _, name := range slices.Concat(diff.Removed, diff.Changed) {
+		delete(next, name)
+	}
+	g.backends = next
+	entries, err := g.entries(cfg)
+	if err != nil {
+		for name, b := range next {
+			if kept[name] != b {
+				b.Close(context.Background())
+			}
+		}
+		g.backends = kept
+		return err
+	}
+	g.relay.Swap(entries)
+	for name, b := range kept {
+		if next[name] != b {
+			g.retire(name, b)
+		}
+	}
+	for _, key := range diff.Restart {
+		g.log.Warn("a changed setting takes effect at the next start", "key", key)
+	}
+	g.cfg = cfg
+	return nil
+}
+
+// retire closes a backend after its calls had time to end, or when the
+// gateway ends before.
+func (g *gateway) retire(name string, b *mcp.Backend) {
+	drain := g.cfg.Limits.Drain
+	g.log.Info("backend taken out", "backend", name, "drain", drain)
+	g.retired.Go(func() {
+		select {
+		case <-time.After(drain):
+		case <-g.closing:
+		}
+		b.Close(context.Background())
+	})
+}
+
+// close ends everything, in the order in which questions flow.
+func (g *gateway) close(ctx context.Context) {
+	g.surface.Close(ctx)
+	if g.desk != nil {
+		g.desk.Close(ctx)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.closing)
+	var wg sync.WaitGroup
+	for _, b := range g.backends {
+		wg.Go(func() { b.Close(ctx) })
+	}
+	wg.Wait()
+	g.retired.Wait()
+	g.catalog.Close()
+}
+
+// listen opens the listener, refusing to face a network without
+// authentication.
+func listen(cfg *config.Config, log *slog.Logger) (net.Listener, error) {
+	ln, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", cfg.Listen, err)
+	}
+	addr, ok := ln.Addr().(*net.TCPAddr)
+	if ok && addr.IP.IsLoopback() {
+		return ln, nil
+	}
+	if !cfg.InsecureOpenToNetwork {
+		ln.Close()
+		return nil, errors.New("listen: " + cfg.Listen + " can be reached from the network, and this gateway authenticates nobody; listen on 127.0.0.1 behind something that does, or set insecure_open_to_network: true")
+	}
+	log.Warn("anybody who reaches this port can use every backend (insecure_open_to_network)", "listen", cfg.Listen)
+	return ln, nil
+}

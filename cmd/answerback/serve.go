@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/answerback/answerback/internal/config"
+)
+
+func newServeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway",
+		Long: "Run the gateway until it is told to stop (SIGINT, SIGTERM): calls in flight are given limits.drain to end.\n" +
+			"A change of the configuration file, or SIGHUP, reloads it; a file with a mistake changes nothing.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, file, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), cfg, file, newLogger(cfg.Log, os.Stderr))
+		},
+	}
+}
+
+// newLogger makes the log that the configuration asks for.
+func newLogger(cfg config.Log, to io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(to, opts))
+	}
+	return slog.New(slog.NewTextHandler(to, opts))
+}
+
+// serve runs the gateway until ctx ends.
+func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logger) error {
+	ln, err := listen(cfg, log)
+	if err != nil {
+		return err
+	}
+	g, err := newGateway(cfg, log)
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		g.close(ctx)
+	}()
+
+	defer watchReloads(ctx, g, file, log)()
+	defer serveStatus(cfg.DataDir, g.ledger, log)()
+
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", g.surface)
+	mux.Handle("/mcp/{backend}", g.surface)
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(ln) }()
+	log.Info("serving", "url", "http://"+ln.Addr().String()+"/mcp", "backends", cfg.Enabled(), "version", version)
+
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	return drain(server, failed, g, cfg.Limits.Drain, log)
+}
+
+// drain lets calls in flight end, still taking answers for them, and then
+// ends the rest.
+func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Duration, log *slog.Logger) error {
+	log.Info("stopping", "drain", limit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := g.surface.Drain(ctx); err != nil {
+		log.Warn("calls were still in flight when the time to drain was over")
+	}
+	last, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	g.surface.Close(last)
+	err := server.Close()
+	if end := <-failed; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	log.Info("stopped")
+	return err
+}
+
+// closeTime bounds what is done after the time to drain is over.
+const closeTime = 10 * time.Second
