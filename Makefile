@@ -1,0 +1,75 @@
+# Every door into building and testing Answerback; `make help` lists them.
+# Each installs what it needs, and its last line is its summary.
+
+.DEFAULT_GOAL := check
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+MAKEFLAGS     += --no-print-directory
+
+BIN     := $(CURDIR)/bin/answerback
+PEERS   := $(CURDIR)/.peers
+OUT     := .out
+TAGS    := conformance,e2e
+RUNS    ?= 1
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
+
+install = @test/peers/install.sh
+summary = @go run ./test/summary
+# What the outer tests are told about their surroundings.
+outer   = ANSWERBACK_BIN=$(BIN) ANSWERBACK_PEERS=$(PEERS)
+
+.PHONY: check
+check: ## Format, vet, staticcheck and race tests: what every change must pass (the default)
+	$(install) staticcheck
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	  if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
+	@go vet -tags $(TAGS) ./...
+	@$(PEERS)/bin/staticcheck -tags $(TAGS) ./...
+	$(summary) -name check -out $(OUT)/check.json -- go test -json -race -shuffle=on -timeout 4m ./...
+
+.PHONY: build
+build: binary ## Build the binary into bin/
+	@echo "build: bin/answerback $(VERSION)"
+
+.PHONY: binary
+binary:
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/answerback
+
+.PHONY: conformance
+conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 repeats it
+	$(install) npm go
+	$(summary) -name conformance -out $(OUT)/conformance.json -- env $(outer) \
+	  go test -json -tags conformance -count $(RUNS) -timeout 60m ./test/conformance/...
+
+.PHONY: e2e
+e2e: binary ## Real clients and servers through the gateway
+	$(install) npm go
+	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
+	  go test -json -tags e2e -count $(RUNS) -timeout 20m ./test/e2e/...
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for FUZZTIME (10s) each
+	$(summary) -name fuzz -out $(OUT)/fuzz.json -- test/fuzz.sh
+
+.PHONY: bench
+bench: binary ## The gateway beside a bare reverse proxy and beside none; the table goes to .out/bench.md
+	@go run ./bench -gateway $(BIN) -out $(OUT)/bench.md
+
+.PHONY: docs
+docs: binary ## Regenerate the configuration reference and its JSON schema
+	@$(BIN) check --reference >docs/configuration.md
+	@$(BIN) check --schema >docs/config.schema.json
+	@echo "docs: wrote docs/configuration.md and docs/config.schema.json"
+
+.PHONY: rows
+rows: ## Check that every test named in docs/requirements.md ran and passed
+	@go run ./test/rows $(wildcard $(OUT)/*.json)
+
+.PHONY: clean
+clean: ## Remove what was built and measured; the installed peers stay
+	@rm -rf bin $(OUT)
+	@echo "clean: removed bin and $(OUT)"
+
+.PHONY: help
+help: ## List the doors
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Installs what the checks and the outer tests need into .peers, each part at
+# a pinned version and only when it is not there yet.
+#
+#   test/peers/install.sh PART...      the parts are npm, go, staticcheck
+set -euo pipefail
+
+GO_SDK=v1.8.0
+STATICCHECK=v0.8.2 # released as 2026.2.2
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+peers=$(cd "$here/../.." && pwd)/.peers
+mkdir -p "$peers/bin"
+
+# once PART WANTED COMMAND runs COMMAND unless PART was installed as WANTED.
+once() {
+  local stamp=$peers/.$1.stamp
+  if [[ -f $stamp && $(<"$stamp") == "$2" ]]; then return; fi
+  rm -f "$stamp"
+  "${@:3}"
+  echo "$2" >"$stamp"
+}
+
+install_npm() {
+  cp "$here/package.json" "$here/package-lock.json" "$peers/"
+  (cd "$peers" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
+}
+
+install_go() {
+  local sdk=github.com/modelcontextprotocol/go-sdk/conformance
+  GOBIN=$peers/bin go install "$sdk/everything-server@$GO_SDK" "$sdk/everything-client@$GO_SDK"
+}
+
+install_staticcheck() {
+  GOBIN=$peers/bin go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK"
+}
+
+for part in "$@"; do
+  case $part in
+    npm) once npm "$(cat "$here/package.json" "$here/package-lock.json" | sha256sum)" install_npm ;;
+    go) once go "$GO_SDK $(go env GOVERSION)" install_go ;;
+    staticcheck) once staticcheck "$STATICCHECK $(go env GOVERSION)" install_staticcheck ;;
+    *)
+      echo "install.sh: no part is called $part; there are npm, go and staticcheck" >&2
+      exit 2
+      ;;
+  esac
+done

@@ -1,0 +1,205 @@
+package rig
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long the rig waits for anything before it fails a test.
+const Patience = 20 * time.Second
+
+var built struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// Binary gives the path of the gateway's binary: the one that the
+// environment names (ANSWERBACK_BIN), or one built for this test run with the
+// race detector on. Cleanup removes the latter.
+func Binary(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.path = os.Getenv("ANSWERBACK_BIN"); built.path != "" {
+			return
+		}
+		dir, err := os.MkdirTemp("", "answerback-test-")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.path = filepath.Join(dir, "answerback")
+		cmd := exec.Command("go", "build", "-race", "-o", built.path, "github.com/answerback/answerback/cmd/answerback")
+		cmd.Stderr = os.Stderr
+		built.err = cmd.Run()
+	})
+	if built.err != nil {
+		t.Fatalf("the binary was not built: %v", built.err)
+	}
+	return built.path
+}
+
+// Cleanup removes the binary that Binary built. Call it at the end of TestMain.
+func Cleanup() {
+	if built.path != "" && os.Getenv("ANSWERBACK_BIN") == "" {
+		os.RemoveAll(filepath.Dir(built.path))
+	}
+}
+
+// Gateway is a running gateway process.
+type Gateway struct {
+	URL  string // up to and including /mcp
+	File string // its configuration
+	Cmd  *exec.Cmd
+
+	log  *logBuffer
+	done chan struct{}
+	err  error
+}
+
+var serving = regexp.MustCompile(`msg=serving url=(\S+)`)
+
+// Start runs the gateway with a configuration, to which listen and data_dir
+// are added, and stops it when the test ends. A gateway that does not end
+// cleanly, or that printed a data race, fails the test.
+func Start(t testing.TB, yaml string) *Gateway {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "answerback.yaml")
+	Write(t, file, "listen: 127.0.0.1:0\ndata_dir: "+filepath.Join(dir, "data")+"\n"+yaml)
+	return StartFile(t, file)
+}
+
+// StartFile runs the gateway with the configuration file given.
+func StartFile(t testing.TB, file string) *Gateway {
+	t.Helper()
+	g := &Gateway{File: file, done: make(chan struct{}), log: &logBuffer{}}
+	g.Cmd = exec.Command(Binary(t), "serve", "--config", file)
+	// The race detector would wait a second before the process ends.
+	g.Cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	stderr, err := g.Cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url := make(chan string, 1)
+	go func() {
+		defer close(g.done)
+		lines := bufio.NewScanner(stderr)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			g.log.add(lines.Text())
+			if m := serving.FindStringSubmatch(lines.Text()); m != nil {
+				url <- m[1]
+			}
+		}
+		io.Copy(io.Discard, stderr)
+		g.err = g.Cmd.Wait()
+	}()
+	t.Cleanup(func() { g.stop(t) })
+	select {
+	case g.URL = <-url:
+	case <-g.done:
+		t.Fatalf("the gateway did not start: %v\n%s", g.err, g.Log())
+	case <-time.After(Patience):
+		t.Fatalf("the gateway did not say that it serves\n%s", g.Log())
+	}
+	return g
+}
+
+// Log is what the gateway has logged so far.
+func (g *Gateway) Log() string { return g.log.String() }
+
+// Stop ends the gateway as an operator would and waits for it.
+func (g *Gateway) Stop() error {
+	g.Cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-g.done:
+		return g.err
+	case <-time.After(Patience):
+		g.Cmd.Process.Kill()
+		<-g.done
+		return context.DeadlineExceeded
+	}
+}
+
+func (g *Gateway) stop(t testing.TB) {
+	if err := g.Stop(); err != nil {
+		t.Errorf("the gateway did not stop cleanly: %v\n%s", err, g.Log())
+	}
+	if log := g.Log(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") {
+		t.Errorf("the gateway printed a fault\n%s", log)
+	} else if t.Failed() {
+		t.Logf("the gateway's log:\n%s", log)
+	}
+}
+
+// WaitLog waits until the log contains a text.
+func (g *Gateway) WaitLog(t testing.TB, text string) {
+	t.Helper()
+	Eventually(t, func() bool { return strings.Contains(g.Log(), text) }, "the log does not say "+text)
+}
+
+// Write writes a file.
+func Write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually polls until cond holds, and fails the test when it never does.
+// It is for what the gateway says nowhere: goroutine counts, memory, logs.
+func Eventually(t testing.TB, cond func() bool, otherwise string) {
+	t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-deadline.C:
+			t.Fatal(otherwise)
+		case <-tick.C:
+		}
+	}
+}
+
+// logBuffer keeps the lines of a process.
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBuffer) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.WriteString(line)
+	l.b.WriteByte('\n')
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// httpClient keeps no connection when a test is over.
+func httpClient(t testing.TB) *http.Client {
+	tr := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
