@@ -28,6 +28,10 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
+// NotJSON is a member of the Data of an error for what is not JSON at all:
+// JSON-RPC has a number of its own for that.
+const NotJSON = "parse"
+
 // Scan reads one message in one pass. It checks the syntax and the UTF-8 of
 // every byte, and notes where the routing fields stand. Raw is kept in the
 // Message, neither copied nor modified.
@@ -228,7 +232,9 @@ func (s *scanner) member(key Span, m marks, i, depth int, at level) int {
 }
 
 func (s *scanner) syntax(i int, fault string) int {
-	return s.fail(ask.BadMessage, "The message is not valid JSON: "+fault+", at byte "+strconv.Itoa(i)+".")
+	s.fail(ask.BadMessage, "The message is not valid JSON: "+fault+", at byte "+strconv.Itoa(i)+".")
+	s.err.Data = map[string]any{NotJSON: true}
+	return -1
 }
 
 func (s *scanner) ambiguous(fault string) int {
