@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -286,12 +285,4 @@ func owned(m *wire.Message) wire.Message {
 	o := *m
 	o.Raw = bytes.Clone(m.Raw)
 	return o
-}
-
-// causeOf gives what Call returns when its ctx ended.
-func causeOf(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return errors.New("backend: the call's context has not ended")
 }

@@ -35,7 +35,7 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 		case <-d.life.Done():
 		case <-ctx.Done():
 			d.tellCancelled(c, context.Cause(ctx))
-			return relay.Reply{}, causeOf(ctx)
+			return relay.Reply{}, context.Cause(ctx)
 		}
 	}
 	// What came before the end still counts.
@@ -46,7 +46,7 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 	case settled:
 		return relay.Reply{Msg: m, Status: d.status}, nil
 	case ctx.Err() != nil:
-		return relay.Reply{}, causeOf(ctx)
+		return relay.Reply{}, context.Cause(ctx)
 	case ask.CodeOf(err) == ask.BackendUnreachable:
 		return relay.Reply{}, err
 	case d.life.Err() != nil:

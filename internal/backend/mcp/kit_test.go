@@ -150,6 +150,19 @@ func next[T any](t *testing.T, from <-chan T, what string) T {
 	}
 }
 
+// eventually waits for what only the outside can bring about.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("it never came about that %s", what)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
 type result struct {
 	reply relay.Reply
 	err   error

@@ -168,7 +168,7 @@ func (ln *lane) ready(ctx context.Context) (*running, error) {
 	case ln.gate <- struct{}{}:
 		defer func() { <-ln.gate }()
 	case <-ctx.Done():
-		return nil, causeOf(ctx)
+		return nil, context.Cause(ctx)
 	}
 	ln.mu.Lock()
 	r, wait := ln.now, time.Until(ln.retryAt)
@@ -181,7 +181,7 @@ func (ln *lane) ready(ctx context.Context) (*running, error) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		return nil, causeOf(ctx)
+		return nil, context.Cause(ctx)
 	case <-ln.backend.lanes.quit:
 	}
 	if ln.backend.lanes.closed() {

@@ -197,7 +197,7 @@ func (s *stream) conduct(ctx context.Context, read func() (relay.Reply, error)) 
 	if !stop() && ctx.Err() != nil {
 		// The server was told that nobody waits any more, so what it says
 		// now is about that.
-		reply, err = relay.Reply{}, causeOf(ctx)
+		reply, err = relay.Reply{}, context.Cause(ctx)
 	}
 	l.close(c, l.ended(err))
 	return reply, err

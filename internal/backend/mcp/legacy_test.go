@@ -441,9 +441,11 @@ func TestResponseOnAnotherStreamIsRouted(t *testing.T) {
 func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
 	var addrs []string
 	f := newFake(t)
+	returned := make(chan struct{})
 	f.post = func(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 		addrs = append(addrs, r.RemoteAddr)
 		events(w)(data("", okFor(m, "ok")))
+		<-returned // the stream ends after the call
 	}
 	line := open(t, newBackend(t, Config{URL: serve(t, f).URL}), nil)
 	for range 5 {
@@ -452,12 +454,43 @@ func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
+		returned <- struct{}{}
 		line.(*legacyLine).crew.wg.Wait()
 	}
 	for _, a := range addrs {
 		if a != addrs[0] {
 			t.Fatalf("calls came from %q", addrs)
 		}
+	}
+}
+
+func TestStreamThatNeverEndsIsLetGo(t *testing.T) {
+	f := newFake(t)
+	f.post = func(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+		events(w)(data("", okFor(m, "ok")))
+		<-r.Context().Done()
+	}
+	line := open(t, newBackend(t, Config{URL: serve(t, f).URL}), nil)
+	if _, err := line.Call(t.Context(), toolCall(t, "x", `{}`), newRecorder()); err != nil {
+		t.Fatal(err)
+	}
+	line.(*legacyLine).crew.wg.Wait()
+}
+
+func TestProgressThatNobodyAskedForIsDropped(t *testing.T) {
+	f := newFake(t)
+	f.post = func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+		write := events(w)
+		write(data("", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, m.Field(m.ID))))
+		write(data("", okFor(m, "ok")))
+	}
+	line := open(t, newBackend(t, Config{URL: serve(t, f).URL}), nil)
+	sink := newRecorder()
+	if _, err := line.Call(t.Context(), outgoing(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), sink); err != nil {
+		t.Fatal(err)
+	}
+	if got := sink.all(); len(got) != 0 {
+		t.Errorf("sink got %q", got)
 	}
 }
 

@@ -61,7 +61,7 @@ func (l *modernLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Si
 	reply, err := l.exchange(rctx, cancel, out.Msg.Method(), header, body, sink)
 	switch {
 	case !stop() && ctx.Err() != nil:
-		return relay.Reply{}, causeOf(ctx)
+		return relay.Reply{}, context.Cause(ctx)
 	case err == nil:
 		return reply, nil
 	case l.life.Err() != nil:

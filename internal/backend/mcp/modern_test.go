@@ -69,6 +69,14 @@ func TestModernRequestPassesUntouched(t *testing.T) {
 	if v := next(t, got, "request").header.Get("Mcp-Protocol-Version"); v != "2030-01-01" {
 		t.Errorf("version header is %q, which is not what the body says", v)
 	}
+	out = outgoing(t, raw)
+	out.Edits = []wire.Edit{{Span: out.Msg.MetaVersion, With: []byte(`"2031-01-01"`)}}
+	if _, err := line.Call(t.Context(), out, newRecorder()); err != nil {
+		t.Fatal(err)
+	}
+	if v := next(t, got, "request").header.Get("Mcp-Protocol-Version"); v != "2031-01-01" {
+		t.Errorf("version header is %q, which is not what the body says", v)
+	}
 }
 
 func TestModernStream(t *testing.T) {

@@ -72,7 +72,7 @@ func (b *Backend) dialOld(ctx context.Context) (*oldStream, error) {
 		s.resp.Body.Close()
 	}
 	if ctx.Err() != nil {
-		return nil, causeOf(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if e, ok := errors.AsType[*ask.Error](err); ok {
 		return nil, e

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -66,6 +65,10 @@ func peer(mode string) int {
 		}
 		return 0
 	}
+	if mode == "stillborn" {
+		fmt.Fprintln(os.Stderr, "no database")
+		return 5
+	}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
 	for in.Scan() {
@@ -94,6 +97,10 @@ func rawPeer(mode string, m *wire.Message) int {
 	id := string(m.Field(m.ID))
 	say := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	switch {
+	case m.Kind != wire.Request && mode == "tells":
+		say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"heard":%s}}`, m.Raw)
+	case mode == "tells":
+		say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":0}}`, id)
 	case m.Kind != wire.Request:
 		fmt.Fprintf(os.Stderr, "got %s\n", m.Raw)
 	case mode == "crash":
@@ -126,9 +133,6 @@ func rawPeer(mode string, m *wire.Message) int {
 		say(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, id, id)
 	case mode == "asks":
 		say(`{"jsonrpc":"2.0","id":"q%s","method":"elicitation/create","params":{"message":"m"}}`, id)
-	case mode == "slow-exit":
-		say(`{"jsonrpc":"2.0","id":%s,"result":{"pid":%d}}`, id, os.Getpid())
-		time.Sleep(time.Minute)
 	default:
 		say(`{"jsonrpc":"2.0","id":%s,"result":{"pid":%d}}`, id, os.Getpid())
 	}

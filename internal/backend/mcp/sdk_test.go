@@ -149,6 +149,9 @@ func TestBlockedCallIsResumedAfterARestart(t *testing.T) {
 		t.Fatalf("the resumed line does not work: %v", err)
 	}
 	wantText(t, reply.Msg, "still here")
+	if n := resumed.Line.(*legacyLine).next.Load(); n <= 1<<lifeBits {
+		t.Errorf("ids of the session's second life go on from %d and may repeat", n)
+	}
 }
 
 func TestWhatCannotBeResumedSaysSo(t *testing.T) {

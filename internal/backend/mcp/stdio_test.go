@@ -1,13 +1,17 @@
+//go:build unix
+
 package mcp
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -87,6 +91,43 @@ func TestStdioCancel(t *testing.T) {
 	}
 }
 
+func TestStdioServerIsToldOfACancel(t *testing.T) {
+	ev := newRecorder()
+	line := open(t, newBackend(t, stdioPeer(t, "tells", Limits{})), ev)
+	if got := next(t, ev.noted, "echo"); !strings.Contains(got, "notifications/initialized") {
+		t.Fatalf("the server heard %s", got)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	sink := newRecorder()
+	done := start(t, ctx, line, toolCall(t, "x", `{}`), sink)
+	next(t, sink.noted, "progress")
+	cancel(ask.Errorf(ask.ClientCancelled, "The user cancelled."))
+	wantCode(t, next(t, done, "end").err, ask.ClientCancelled)
+	want := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"The user cancelled."}}`
+	if got := next(t, ev.noted, "echo"); !strings.Contains(got, want) {
+		t.Errorf("the server heard %s, want %s", got, want)
+	}
+}
+
+func TestStartsAreFurtherApartAfterFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := New(Config{Name: "srv", Command: "no-such-command-anywhere", Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close(t.Context())
+		line := stateless(t, b)
+		for i, want := range []time.Duration{0, firstBackoff, 2 * firstBackoff, 4 * firstBackoff} {
+			from := time.Now()
+			_, err := line.Call(t.Context(), list(t), newRecorder())
+			wantCode(t, err, ask.BackendUnreachable)
+			if got := time.Since(from); got != want {
+				t.Errorf("start %d was put off by %v, want %v", i+1, got, want)
+			}
+		}
+	})
+}
+
 func TestStdioQuestionsNameTheirCandidates(t *testing.T) {
 	ev := newRecorder()
 	line := open(t, newBackend(t, stdioPeer(t, "asks", Limits{})), ev)
@@ -148,6 +189,20 @@ func TestCrashEndsALegacyLine(t *testing.T) {
 	}
 }
 
+func TestProcessThatDiesInTheHandshake(t *testing.T) {
+	ev := newRecorder()
+	b := newBackend(t, stdioPeer(t, "stillborn", Limits{}))
+	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: ev})
+	e := wantCode(t, err, ask.BackendLost)
+	if !strings.Contains(e.Message, "exit status 5") {
+		t.Errorf("message %q does not say how the process ended", e.Message)
+	}
+	b.Close(t.Context())
+	if len(ev.lost) != 0 {
+		t.Error("a line that nobody was given is said to be lost")
+	}
+}
+
 func TestCommandThatCannotStart(t *testing.T) {
 	b := newBackend(t, Config{Command: "no-such-command-anywhere"})
 	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
@@ -159,12 +214,18 @@ func TestCommandThatCannotStart(t *testing.T) {
 func TestEnvironmentIsExplicit(t *testing.T) {
 	t.Setenv("NOT_FOR_SERVERS", "leaked")
 	t.Setenv("HOME", "/nowhere")
-	line := open(t, newBackend(t, stdioPeer(t, "env", Limits{})), nil)
-	reply, err := line.Call(t.Context(), list(t), newRecorder())
-	if err != nil {
-		t.Fatal(err)
+	for own, want := range map[string]string{"": "/nowhere", "/configured": "/configured"} {
+		cfg := stdioPeer(t, "env", Limits{})
+		if own != "" {
+			cfg.Env["HOME"] = NewSecret(own)
+		}
+		line := open(t, newBackend(t, cfg), nil)
+		reply, err := line.Call(t.Context(), list(t), newRecorder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, reply.Msg, `"mine":"given","secret":"","home":"`+want+`"`)
 	}
-	wantText(t, reply.Msg, `"mine":"given","secret":"","home":"/nowhere"`)
 }
 
 func pidOf(t *testing.T, reply relay.Reply) int {
@@ -188,17 +249,6 @@ func alive(pid int) bool {
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(rest, "Z")
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never came about that %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 func TestCloseEndsGrandchildrenToo(t *testing.T) {

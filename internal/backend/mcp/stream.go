@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -28,6 +29,12 @@ const (
 	// fruitless is how often in a row a stream is taken up again without
 	// anything coming of it.
 	fruitless = 6
+	// A stream that was resumed is asked for anew when it has been silent
+	// for this long, and after twice the time when it still is: a connection
+	// may be dead without a sign, and some servers replay what they stored
+	// but do not tie a resumed stream to the call that is still at work.
+	firstSilence = 2 * time.Second
+	maxSilence   = 30 * time.Second
 	// maxResumes bounds how often one call's stream is taken up in all.
 	maxResumes = 100_000
 )
@@ -42,6 +49,54 @@ type stream struct {
 
 	cursor string
 	retry  time.Duration // negative while the server has named none
+
+	watch silence // of a resumed connection
+}
+
+// silence ends a connection on which nothing comes.
+type silence struct {
+	timer *time.Timer // nil on a connection that was not resumed
+	limit time.Duration
+	fired atomic.Bool
+	stop  context.CancelFunc
+}
+
+// begin watches a new connection and gives the context to make it with.
+func (w *silence) begin(ctx context.Context) context.Context {
+	ctx, w.stop = context.WithCancel(ctx)
+	w.fired.Store(false)
+	w.limit = max(w.limit, firstSilence)
+	w.timer = time.AfterFunc(w.limit, func() {
+		w.fired.Store(true)
+		w.stop()
+	})
+	return ctx
+}
+
+// heard says that something came.
+func (w *silence) heard() {
+	if w.timer != nil && w.timer.Stop() {
+		w.limit = firstSilence
+		w.timer.Reset(w.limit)
+	}
+}
+
+// end stops watching, and says whether silence ended the connection. The
+// context of the connection lives on while keep is set.
+func (w *silence) end(keep bool) bool {
+	if w.timer == nil {
+		return false
+	}
+	w.timer.Stop()
+	w.timer = nil
+	if !keep {
+		w.stop()
+	}
+	if !w.fired.Load() {
+		return false
+	}
+	w.limit = min(2*w.limit, maxSilence)
+	return true
 }
 
 // run sends the request and reads to its final response.
@@ -148,24 +203,29 @@ func (s *stream) follow(resp *http.Response) (relay.Reply, error) {
 			resp = nil
 			switch {
 			case err == nil:
-				return relay.Reply{Msg: m, Status: http.StatusOK}, nil
+				s.watch.end(true)
+				return relay.Reply{Msg: m, Status: http.StatusOK, Event: true}, nil
 			case ask.CodeOf(err) == ask.TooLarge:
-				return relay.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+				s.watch.end(false)
+				return relay.Reply{Event: true}, tooLarge(l.name, l.limits.MessageBytes)
 			case heard:
 				failures = 0
 			}
 			err = lost(l.name, s.call.method, "its stream ended without a response", err)
 			again = s.cursor != ""
 		}
+		if s.watch.end(false) {
+			again, failures = true, 0
+		}
 		if !again || failures >= fruitless {
-			return relay.Reply{}, err
+			return relay.Reply{Event: true}, err
 		}
 		if !pause(s.ctx, s.retry, failures) {
-			return relay.Reply{}, context.Cause(s.ctx)
+			return relay.Reply{Event: true}, context.Cause(s.ctx)
 		}
 		failures++
 	}
-	return relay.Reply{}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
+	return relay.Reply{Event: true}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
 }
 
 // events reads one connection of the stream. heard is true when anything came.
@@ -178,6 +238,7 @@ func (s *stream) events(resp *http.Response) (m wire.Message, heard bool, err er
 			resp.Body.Close()
 			return m, heard, err
 		}
+		s.watch.heard()
 		if ev.HasID {
 			s.cursor, heard = ev.ID, true
 		}
@@ -230,7 +291,8 @@ func pause(ctx context.Context, retry time.Duration, failures int) bool {
 // where it makes sense to try once more.
 func (s *stream) resume() (resp *http.Response, again bool, err error) {
 	l := s.line
-	resp, err = get(s.ctx, l.backend.cfg.Client, http.MethodGet, l.backend.url, with(l.headers.Load().get, cursorHeader, s.cursor))
+	ctx := s.watch.begin(s.ctx)
+	resp, err = get(ctx, l.backend.cfg.Client, http.MethodGet, l.backend.url, with(l.headers.Load().get, cursorHeader, s.cursor))
 	if err != nil {
 		return nil, s.ctx.Err() == nil, lost(l.name, s.call.method, "its stream broke and it cannot be reached", err)
 	}

@@ -96,6 +96,31 @@ func TestBrokenStreamIsResumedThroughFailures(t *testing.T) {
 	}
 }
 
+// A resumed stream may be dead without a sign, or be one that the server does
+// not use: it is asked for anew.
+func TestSilentResumedStreamIsAskedForAnew(t *testing.T) {
+	f := newFake(t)
+	var id atomic.Pointer[wire.Message]
+	var gets atomic.Int32
+	f.post = func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+		id.Store(m)
+		events(w)("id: a\nretry: 1\ndata:\n\n")
+	}
+	f.get = func(w http.ResponseWriter, r *http.Request) {
+		if n := gets.Add(1); n == 1 {
+			<-r.Context().Done() // not even headers
+			return
+		}
+		events(w)(data("b", okFor(id.Load(), "at last")))
+	}
+	line := open(t, newBackend(t, Config{URL: serve(t, f).URL}), nil)
+	reply, err := line.Call(t.Context(), toolCall(t, "x", `{}`), newRecorder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, reply.Msg, "at last")
+}
+
 func TestStreamThatCannotBeResumedIsLost(t *testing.T) {
 	for name, get := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"no stream offered": nil,
