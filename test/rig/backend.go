@@ -25,6 +25,9 @@ type Backend struct {
 	URL string
 	// Capabilities is what initialize answers; set it before the first use.
 	Capabilities string
+	// Resume serves a GET with a Last-Event-ID; the Call has no message. Set
+	// it before the first use.
+	Resume func(last string, c *Call)
 
 	t       testing.TB
 	server  *httptest.Server
@@ -33,6 +36,7 @@ type Backend struct {
 	ids      atomic.Int64
 	mu       sync.Mutex
 	sessions int
+	lost     int // sessions up to this one are forgotten
 	received []Received
 	waiting  map[string]chan wire.Message // answers by the key of the question's id
 	news     chan struct{}                // closed and replaced when something arrives
@@ -68,8 +72,16 @@ func (b *Backend) Kill() {
 }
 
 func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b.forgot(r.Header.Get("Mcp-Session-Id")) {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
 	switch r.Method {
 	case http.MethodGet:
+		if last := r.Header.Get("Last-Event-ID"); last != "" && b.Resume != nil {
+			b.Resume(last, &Call{Session: r.Header.Get("Mcp-Session-Id"), Context: r.Context(), backend: b, w: w})
+			return
+		}
 		b.listen(w, r)
 		return
 	case http.MethodDelete:
@@ -106,6 +118,25 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	script(c)
 }
 
+// Forget makes the backend know none of its sessions so far.
+func (b *Backend) Forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost = b.sessions
+}
+
+func (b *Backend) forgot(session string) bool {
+	var n int
+	if _, err := fmt.Sscanf(session, sessionName, &n); err != nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return n <= b.lost
+}
+
+const sessionName = "backend-session-%d"
+
 func (b *Backend) record(r Received) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +155,7 @@ func (b *Backend) record(r Received) {
 func (b *Backend) initialize(w http.ResponseWriter, msg *wire.Message) {
 	b.mu.Lock()
 	b.sessions++
-	session := fmt.Sprintf("backend-session-%d", b.sessions)
+	session := fmt.Sprintf(sessionName, b.sessions)
 	b.mu.Unlock()
 	w.Header().Set("Mcp-Session-Id", session)
 	w.Header().Set("Content-Type", "application/json")
@@ -283,7 +314,13 @@ func (c *Call) Take(answer <-chan wire.Message) wire.Message {
 	case m := <-answer:
 		return m
 	case <-c.Context.Done():
-		return wire.Message{}
+		// What came before the end still counts.
+		select {
+		case m := <-answer:
+			return m
+		default:
+			return wire.Message{}
+		}
 	case <-time.After(Patience):
 		c.backend.t.Error("the backend's question was not answered")
 		return wire.Message{}

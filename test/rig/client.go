@@ -140,6 +140,21 @@ func (c *Client) Send(raw string) int {
 	return resp.StatusCode
 }
 
+// Post posts a body and gives the whole response as it stands.
+func (c *Client) Post(raw string) (status int, body string) {
+	c.t.Helper()
+	resp, err := c.http.Do(c.post(raw))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, string(all)
+}
+
 // Answer posts the result for a question.
 func (c *Client) Answer(q wire.Message, result string) {
 	c.t.Helper()

@@ -19,50 +19,13 @@ import (
 // Patience is how long the rig waits for anything before it fails a test.
 const Patience = 20 * time.Second
 
-var built struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-// Binary gives the path of the gateway's binary: the one that the
-// environment names (ANSWERBACK_BIN), or one built for this test run with the
-// race detector on. Cleanup removes the latter.
-func Binary(t testing.TB) string {
-	t.Helper()
-	built.once.Do(func() {
-		if built.path = os.Getenv("ANSWERBACK_BIN"); built.path != "" {
-			return
-		}
-		dir, err := os.MkdirTemp("", "answerback-test-")
-		if err != nil {
-			built.err = err
-			return
-		}
-		built.path = filepath.Join(dir, "answerback")
-		cmd := exec.Command("go", "build", "-race", "-o", built.path, "github.com/answerback/answerback/cmd/answerback")
-		cmd.Stderr = os.Stderr
-		built.err = cmd.Run()
-	})
-	if built.err != nil {
-		t.Fatalf("the binary was not built: %v", built.err)
-	}
-	return built.path
-}
-
-// Cleanup removes the binary that Binary built. Call it at the end of TestMain.
-func Cleanup() {
-	if built.path != "" && os.Getenv("ANSWERBACK_BIN") == "" {
-		os.RemoveAll(filepath.Dir(built.path))
-	}
-}
-
 // Gateway is a running gateway process.
 type Gateway struct {
 	URL  string // up to and including /mcp
 	File string // its configuration
 	Cmd  *exec.Cmd
 
+	head string // what Start put before the configuration
 	log  *logBuffer
 	done chan struct{}
 	err  error
@@ -77,17 +40,28 @@ func Start(t testing.TB, yaml string) *Gateway {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "answerback.yaml")
-	Write(t, file, "listen: 127.0.0.1:0\ndata_dir: "+filepath.Join(dir, "data")+"\n"+yaml)
-	return StartFile(t, file)
+	head := "listen: 127.0.0.1:0\ndata_dir: " + filepath.Join(dir, "data") + "\n"
+	Write(t, file, head+yaml)
+	g := StartFile(t, file)
+	g.head = head
+	return g
+}
+
+// Rewrite gives a gateway that Start made another configuration. The file is
+// replaced at once, as careful editors do.
+func (g *Gateway) Rewrite(t testing.TB, yaml string) {
+	t.Helper()
+	Write(t, g.File+".new", g.head+yaml)
+	if err := os.Rename(g.File+".new", g.File); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // StartFile runs the gateway with the configuration file given.
 func StartFile(t testing.TB, file string) *Gateway {
 	t.Helper()
 	g := &Gateway{File: file, done: make(chan struct{}), log: &logBuffer{}}
-	g.Cmd = exec.Command(Binary(t), "serve", "--config", file)
-	// The race detector would wait a second before the process ends.
-	g.Cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	g.Cmd = command(t, "serve", "--config", file)
 	stderr, err := g.Cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +94,31 @@ func StartFile(t testing.TB, file string) *Gateway {
 	return g
 }
 
+func command(t testing.TB, args ...string) *exec.Cmd {
+	cmd := exec.Command(Binary(t), args...)
+	// The race detector would wait a second before the process ends.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// Run runs the gateway's binary to its end, and gives its exit status and
+// what it wrote to standard error.
+func Run(t testing.TB, args ...string) (status int, stderr string) {
+	t.Helper()
+	cmd := command(t, args...)
+	var b strings.Builder
+	cmd.Stderr = &b
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(Patience, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), b.String()
+}
+
 // Log is what the gateway has logged so far.
 func (g *Gateway) Log() string { return g.log.String() }
 
@@ -133,6 +132,26 @@ func (g *Gateway) Stop() error {
 		g.Cmd.Process.Kill()
 		<-g.done
 		return context.DeadlineExceeded
+	}
+}
+
+// Signal sends the gateway a signal.
+func (g *Gateway) Signal(t testing.TB, sig os.Signal) {
+	t.Helper()
+	if err := g.Cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Wait waits for the gateway to end by itself.
+func (g *Gateway) Wait(t testing.TB) error {
+	t.Helper()
+	select {
+	case <-g.done:
+		return g.err
+	case <-time.After(Patience):
+		t.Fatalf("the gateway did not end\n%s", g.Log())
+		return nil
 	}
 }
 
@@ -178,7 +197,7 @@ func Eventually(t testing.TB, cond func() bool, otherwise string) {
 	}
 }
 
-// logBuffer keeps the lines of a process.
+// logBuffer keeps what a process logs.
 type logBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -189,6 +208,12 @@ func (l *logBuffer) add(line string) {
 	defer l.mu.Unlock()
 	l.b.WriteString(line)
 	l.b.WriteByte('\n')
+}
+
+func (l *logBuffer) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(text)
 }
 
 func (l *logBuffer) String() string {

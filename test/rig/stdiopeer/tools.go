@@ -34,9 +34,9 @@ var tools = map[string]func(p *peer, msg *wire.Message){
 		p.result(msg, `{"n":`+n+`,"form":`+form+`,"sample":`+sample+`}`)
 	},
 
-	// wait is over when release is called.
+	// wait makes progress, and is over when release is called.
 	"wait": func(p *peer, msg *wire.Message) {
-		p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"waiting"}}`)
+		p.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(msg.Field(msg.MetaToken)) + `,"progress":1}}`)
 		<-p.released
 		p.result(msg, `{"waited":true}`)
 	},
@@ -78,6 +78,7 @@ var tools = map[string]func(p *peer, msg *wire.Message){
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		os.Stdout.WriteString(line[:len(line)/2])
+		fmt.Fprintln(os.Stderr, "half a line is out")
 		<-p.rest
 		os.Stdout.WriteString(line[len(line)/2:])
 	},
@@ -85,12 +86,22 @@ var tools = map[string]func(p *peer, msg *wire.Message){
 		close(p.rest)
 		p.result(msg, `{"joined":true}`)
 	},
-	// huge gives a result of so many bytes; flood prints a line of as many
-	// that is no message, and then its result.
+	// huge gives a result of so many bytes. Before their results, flood
+	// prints a line of as many that is no message, and shout a notification.
 	"huge": func(p *peer, msg *wire.Message) { p.result(msg, `{"x":"`+filler(msg)+`"}`) },
 	"flood": func(p *peer, msg *wire.Message) {
 		p.say(filler(msg))
 		p.result(msg, `{"flooded":true}`)
+	},
+
+	"shout": func(p *peer, msg *wire.Message) {
+		p.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + filler(msg) + `"}}`)
+		p.result(msg, `{"shouted":true}`)
+	},
+	// bigask asks with so many bytes, under the id of its own call, which is
+	// another one: each side counts for itself.
+	"bigask": func(p *peer, msg *wire.Message) {
+		p.result(msg, p.put(string(msg.Field(msg.ID)), "sampling/createMessage", `{"x":"`+filler(msg)+`"}`))
 	},
 
 	"crash": func(*peer, *wire.Message) { os.Exit(3) },
@@ -103,10 +114,17 @@ var tools = map[string]func(p *peer, msg *wire.Message){
 
 // ask puts a question and gives the raw result or error object.
 func (p *peer) ask(method, params string) string {
-	answer := make(chan wire.Message, 1)
 	p.mu.Lock()
 	p.asked++
-	id := strconv.Itoa(p.asked)
+	id := `"q` + strconv.Itoa(p.asked) + `"`
+	p.mu.Unlock()
+	return p.put(id, method, params)
+}
+
+// put is ask with an id of the caller's choice.
+func (p *peer) put(id, method, params string) string {
+	answer := make(chan wire.Message, 1)
+	p.mu.Lock()
 	p.waiting[wire.IDKey([]byte(id))] = answer
 	p.mu.Unlock()
 	p.say(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)

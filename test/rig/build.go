@@ -1,0 +1,65 @@
+package rig
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+const module = "github.com/answerback/answerback/"
+
+// program is a binary of this module, built at most once in a test run.
+type program struct {
+	once sync.Once
+	dir  string // "" where there is nothing to remove
+	path string
+	err  error
+}
+
+var gatewayBinary, peerBinary program
+
+// Binary gives the path of the gateway's binary: the one that the
+// environment names (ANSWERBACK_BIN), or one built for this test run with the
+// race detector on. Cleanup removes the latter.
+func Binary(t testing.TB) string {
+	t.Helper()
+	return gatewayBinary.get(t, os.Getenv("ANSWERBACK_BIN"), "-race", module+"cmd/answerback")
+}
+
+// StdioPeer gives the path of the binary of rig/stdiopeer, built for this
+// test run.
+func StdioPeer(t testing.TB) string {
+	t.Helper()
+	return peerBinary.get(t, "", module+"test/rig/stdiopeer")
+}
+
+// Cleanup removes what was built. Call it at the end of TestMain.
+func Cleanup() {
+	for _, p := range []*program{&gatewayBinary, &peerBinary} {
+		if p.dir != "" {
+			os.RemoveAll(p.dir)
+		}
+	}
+}
+
+func (p *program) get(t testing.TB, given string, args ...string) string {
+	t.Helper()
+	p.once.Do(func() {
+		if p.path = given; given != "" {
+			return
+		}
+		if p.dir, p.err = os.MkdirTemp("", "answerback-test-"); p.err != nil {
+			return
+		}
+		p.path = filepath.Join(p.dir, "program")
+		cmd := exec.Command("go", append([]string{"build", "-o", p.path}, args...)...)
+		cmd.Stderr = os.Stderr
+		p.err = cmd.Run()
+	})
+	if p.err != nil {
+		t.Fatalf("the binary was not built: %v", p.err)
+	}
+	return p.path
+}
