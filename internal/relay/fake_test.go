@@ -25,6 +25,7 @@ type fakeServer struct {
 	name string
 	// serve answers one request with the raw response, whose id it must copy.
 	serve func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	legacy bool // it knows nothing of server/discover
 	// refuse makes Open fail.
 	refuse error
 
@@ -46,6 +47,9 @@ func (f *fakeServer) Open(_ context.Context, h Hello) (Line, error) {
 }
 
 func (f *fakeServer) Discover(context.Context) (wire.Message, error) {
+	if f.legacy {
+		return wire.Message{}, f.refuse
+	}
 	return scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`), f.refuse
 }
 
