@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeServer struct {
 	name string
 	// serve answers one request with the raw response, whose id it must copy.
-	serve func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	serve  func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
 	legacy bool // it knows nothing of server/discover
 	// refuse makes Open fail.
 	refuse error
