@@ -15,6 +15,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/backend/mcp"
+	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/desk"
@@ -73,10 +74,14 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	}
 	g.relay, err = relay.New(relay.Config{
 		Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
+		Cross: func(x relay.Crossing) (relay.Line, error) {
+			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
+		},
 		Info: fmt.Appendf(nil, `{"name":"answerback","version":%q}`, version),
 		Limits: relay.Limits{
 			CallTimeout: cfg.Limits.CallTimeout, CallCap: cfg.Limits.CallCap,
 			CallsPerSession: cfg.Limits.CallsPerSession, StateAge: cfg.Limits.CallCap,
+			Away: cfg.Asks.Timeout, Round: 50 * time.Second, Parked: cfg.Asks.MaxOpenPerPrincipal,
 			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)},
 		},
 	})
@@ -224,6 +229,7 @@ func (g *gateway) retire(name string, b *mcp.Backend) {
 // close ends everything, in the order in which questions flow.
 func (g *gateway) close(ctx context.Context) {
 	g.surface.Close(ctx)
+	g.relay.Close()
 	if g.desk != nil {
 		g.desk.Close(ctx)
 	}

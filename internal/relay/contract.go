@@ -20,6 +20,10 @@ type Backend interface {
 	// *UpstreamError where the backend itself refused.
 	Open(ctx context.Context, hello Hello) (Line, error)
 
+	// Discover gives the backend's response to server/discover, or the zero
+	// Message where it speaks the legacy era only. It is remembered.
+	Discover(ctx context.Context) (wire.Message, error)
+
 	// Stateless returns the line for modern requests of one principal. It is
 	// shared between that principal's requests and is never closed by them.
 	Stateless(ctx context.Context, who ask.Principal) (Line, error)
@@ -75,6 +79,9 @@ type Reply struct {
 	Msg    wire.Message // its id is the line's, not the client's
 	Status int          // the HTTP status it came with; 0 when it did not come over HTTP
 	Event  bool         // it came as an event of a stream, not as one JSON body
+	// Unsent is called when the client could not be given this reply; nil
+	// where that changes nothing.
+	Unsent func()
 }
 
 // Sink takes what a backend sends for one call before its final response.
@@ -137,6 +144,8 @@ type Response struct {
 	// Event says that the backend sent it as an event of a stream: a client
 	// that takes both gets it the way the backend chose.
 	Event bool
+	// Unsent is called when the response could not be sent; it may be nil.
+	Unsent func()
 }
 
 // UpstreamError is a JSON-RPC error response of a backend, passed on as it

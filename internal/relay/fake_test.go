@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -23,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeServer struct {
 	name string
 	// serve answers one request with the raw response, whose id it must copy.
-	serve func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	serve  func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	legacy bool // it knows nothing of server/discover
 	// refuse makes Open fail.
 	refuse error
 
@@ -42,6 +44,13 @@ func (f *fakeServer) Open(_ context.Context, h Hello) (Line, error) {
 	}
 	f.opened = append(f.opened, h)
 	return &fakeLine{server: f, done: make(chan struct{})}, nil
+}
+
+func (f *fakeServer) Discover(context.Context) (wire.Message, error) {
+	if f.legacy {
+		return wire.Message{}, f.refuse
+	}
+	return scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`), f.refuse
 }
 
 func (f *fakeServer) Stateless(context.Context, ask.Principal) (Line, error) {
@@ -136,8 +145,12 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 	}
 	r, err := New(Config{
 		Entries: entries, Desk: d, Ring: ring, Catalog: cache, Log: slog.New(slog.DiscardHandler),
-		Info:   []byte(`{"name":"answerback","version":"test"}`),
-		Limits: Limits{CallTimeout: time.Minute, CallCap: 24 * time.Hour, CallsPerSession: 4, StateAge: time.Hour},
+		Info: []byte(`{"name":"answerback","version":"test"}`),
+		Limits: Limits{
+			CallTimeout: time.Minute, CallCap: 24 * time.Hour, CallsPerSession: 4, StateAge: time.Hour,
+			Away: 5 * time.Minute, Round: 50 * time.Second, Parked: 8,
+		},
+		Cross: func(Crossing) (Line, error) { return nil, errors.New("no bridge here") },
 	})
 	if err != nil {
 		t.Fatal(err)

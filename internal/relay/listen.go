@@ -70,7 +70,7 @@ func (j *modernJoin) subscribed(ctx context.Context, filter wire.Span) map[strin
 
 // listenAt listens at one backend, with its share of the resources.
 func (j *modernJoin) listenAt(ctx context.Context, e *Entry, filter wire.Span, uris []byte, s *subscription) error {
-	line, err := e.Backend.Stateless(ctx, j.who)
+	line, err := j.relay.stateless(ctx, e, j.who, j.caps)
 	if err != nil {
 		return err
 	}

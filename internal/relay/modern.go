@@ -82,7 +82,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
 	rd.call.asker.backend = name
-	line, err := to.entry.Backend.Stateless(ctx, rd.who)
+	line, err := rd.relay.stateless(ctx, to.entry, rd.who, rd.caps)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -221,7 +221,7 @@ func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
 		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
 		meta := append([]byte(nil), msg.Field(msg.Meta)...)
 		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
-			line, err := e.Backend.Stateless(ctx, j.who)
+			line, err := j.relay.stateless(ctx, e, j.who, j.caps)
 			if err != nil {
 				return nil, err
 			}

@@ -176,8 +176,13 @@ func answerOf(msg *wire.Message) ask.Answer {
 	if msg.Kind == wire.Failure {
 		return ask.Answer{Error: msg.Field(msg.Error)}
 	}
-	answer := ask.Answer{Result: msg.Field(msg.Result)}
-	action, _ := wire.Unquote(wire.Get(msg.Raw, msg.Result, "action").Of(msg.Raw))
+	return answerIn(msg.Raw, msg.Result)
+}
+
+// answerIn reads the result object at a span.
+func answerIn(raw []byte, at wire.Span) ask.Answer {
+	answer := ask.Answer{Result: at.Of(raw)}
+	action, _ := wire.Unquote(wire.Get(raw, at, "action").Of(raw))
 	for _, a := range []ask.Action{ask.Accept, ask.Decline, ask.Cancel} {
 		if action == a.String() {
 			answer.Action = a

@@ -47,6 +47,8 @@ type Config struct {
 	Log     *slog.Logger
 	Info    []byte // the gateway's own Implementation object, raw JSON
 	Limits  Limits
+	// Cross serves a legacy session from a modern backend.
+	Cross func(Crossing) (Line, error)
 }
 
 // Limits bound what clients can make the relay hold.
@@ -55,6 +57,9 @@ type Limits struct {
 	CallCap         time.Duration // all time of a call, people included
 	CallsPerSession int
 	StateAge        time.Duration // how long a requestState is taken back
+	Away            time.Duration // how long a call waits for a modern client to come back
+	Round           time.Duration // how long a modern client is kept waiting before it is asked to call again
+	Parked          int           // calls of one principal that outlive their requests
 	Scan            wire.Limits
 }
 
@@ -67,6 +72,11 @@ type Relay struct {
 	info    []byte
 	names   Names
 	limits  Limits
+
+	cross   func(Crossing) (Line, error)
+	pool    *pool
+	lot     *lot
+	running sync.WaitGroup // calls that outlive their requests
 
 	table atomic.Pointer[table]
 
@@ -89,14 +99,20 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: no catalog given")
 	case cfg.Log == nil:
 		return nil, errors.New("relay: no logger given")
-	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0:
+	case cfg.Cross == nil:
+		return nil, errors.New("relay: no way to cross eras given")
+	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0 ||
+		cfg.Limits.Away <= 0 || cfg.Limits.Round <= 0 || cfg.Limits.Parked <= 0:
 		return nil, errors.New("relay: every limit must be set")
 	}
 	r := &Relay{
 		desk: cfg.Desk, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
+		cross:    cfg.Cross,
 		sessions: make(map[*Session]struct{}),
 	}
+	r.pool = &pool{relay: r, idle: make(map[leaseKey][]*lease)}
+	r.lot = &lot{relay: r, calls: make(map[string]*parked), each: make(map[ask.Principal]int)}
 	r.table.Store(newTable(cfg.Entries))
 	return r, nil
 }
@@ -126,6 +142,14 @@ func (r *Relay) Swap(entries []Entry) {
 	for _, s := range told {
 		s.allChanged()
 	}
+}
+
+// Close ends the calls that outlive their requests, and the sessions that are
+// kept for more of them, and waits. Surfaces are closed before.
+func (r *Relay) Close() {
+	r.lot.end(ask.Errorf(ask.ShuttingDown, "The gateway is shutting down."))
+	r.running.Wait()
+	r.pool.close()
 }
 
 // Knows reports whether there is an endpoint of that name; "" is the joined
@@ -189,7 +213,7 @@ func restore(reply Reply, id []byte) Response {
 			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
 		}
 	}
-	return Response{Body: body, Status: reply.Status, Event: reply.Event}
+	return Response{Body: body, Status: reply.Status, Event: reply.Event, Unsent: reply.Unsent}
 }
 
 // result builds a response of the relay's own.

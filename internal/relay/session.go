@@ -75,7 +75,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who ask.Principal
 // openSolo makes the client's handshake the backend's.
 func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte) (*Session, Response) {
 	s.soloEntry = e
-	line, err := e.Backend.Open(ctx, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
+	line, err := s.relay.openLine(ctx, e.Backend, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -89,10 +90,12 @@ type Backend struct {
 	headers func() *headers
 
 	// old is set once an Auto server turned out to speak HTTP+SSE only.
-	old    atomic.Bool
-	modern *modernLine // nil for a command
-	lanes  lanes       // stateless processes of a command
-	procs  chan struct{}
+	old        atomic.Bool
+	prober     *era.Prober
+	discovered atomic.Pointer[wire.Message] // the last response to server/discover
+	modern     *modernLine                  // nil for a command
+	lanes      lanes                        // stateless processes of a command
+	procs      chan struct{}
 
 	crew crew
 
@@ -133,6 +136,7 @@ func New(cfg Config) (*Backend, error) {
 			return fail("transport %q needs a url, not a command", cfg.Transport)
 		}
 		b.procs = make(chan struct{}, cfg.Limits.Processes)
+		b.prober = b.newProber()
 		return b, nil
 	}
 	if cfg.Transport != Auto && cfg.Transport != HTTP && cfg.Transport != SSE {
@@ -160,6 +164,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	b.headers = func() *headers { return h }
 	b.modern = newModernLine(b)
+	b.prober = b.newProber()
 	return b, nil
 }
 

@@ -67,11 +67,18 @@ func (b *Backend) openLegacy(ctx context.Context, hello relay.Hello) (relay.Line
 		l.Close(ctx)
 		return nil, err
 	}
-	if l.session != "" {
-		b.mu.Lock()
-		b.sessions[l.session] = l
-		b.mu.Unlock()
+	if l.session == "" {
+		// A server without sessions cannot ask in this era. Where it speaks
+		// the other one too, it can there.
+		if m, err := b.Discover(ctx); err == nil && m.Kind == wire.Result {
+			l.Close(ctx)
+			return nil, ask.Errorf(ask.BadVersion, fmt.Sprintf("Backend %s has no sessions, and speaks %s.", b.cfg.Name, era.Latest))
+		}
+		return l, nil
 	}
+	b.mu.Lock()
+	b.sessions[l.session] = l
+	b.mu.Unlock()
 	return l, nil
 }
 

@@ -229,7 +229,7 @@ func TestDiscoverTellsNoAnswerFromNoServer(t *testing.T) {
 		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, 0, ask.BackendUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := newBackend(t, Config{URL: serve(t, test.do).URL}).Discover(t.Context(), []byte(`{"name":"g","version":"1"}`))
+			m, err := newBackend(t, Config{URL: serve(t, test.do).URL}).probe(t.Context())
 			if m.Kind != test.kind || ask.CodeOf(err) != test.code {
 				t.Errorf("got %v %q, want %v %q", m.Kind, ask.CodeOf(err), test.kind, test.code)
 			}

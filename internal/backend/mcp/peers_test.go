@@ -76,7 +76,7 @@ func TestReferenceServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBackend(t, cfg(t))
-			m, err := b.Discover(t.Context(), []byte(`{"name":"t","version":"0"}`))
+			m, err := b.probe(t.Context())
 			if err != nil || !strings.Contains(string(m.Raw)+"error", "error") {
 				t.Errorf("discover: %s %v", m.Raw, err)
 			}

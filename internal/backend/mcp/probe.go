@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
@@ -9,16 +10,50 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// Discover asks the server which versions it speaks, as an era.Prober wants
-// it: the response to server/discover, or the zero Message where the server
+// Discover gives the server's response to server/discover, or the zero
+// Message where it speaks the legacy era only. The answer is remembered until
+// something makes it doubtful.
+func (b *Backend) Discover(ctx context.Context) (wire.Message, error) {
+	speaks, err := b.prober.Era(ctx)
+	if err != nil {
+		return wire.Message{}, ask.From(err)
+	}
+	if m := b.discovered.Load(); speaks == era.Modern && m != nil {
+		return *m, nil
+	}
+	return wire.Message{}, nil
+}
+
+// probeTime is how long a process may say nothing to server/discover before it
+// is taken for one that only knows the other era.
+const probeTime = 3 * time.Second
+
+func (b *Backend) newProber() *era.Prober {
+	limit := time.Duration(0) // a server over HTTP always answers
+	if b.url == nil {
+		limit = probeTime
+	}
+	return era.NewProber(func(ctx context.Context) (wire.Message, error) {
+		m, err := b.probe(ctx)
+		if err == nil && m.Kind == wire.Result {
+			b.discovered.Store(&m)
+		}
+		return m, err
+	}, limit)
+}
+
+// self is how the gateway names itself to servers.
+const self = `{"name":"answerback","version":"1"}`
+
+// probe asks the server which versions it speaks, as an era.Prober wants it: the response to server/discover, or the zero Message where the server
 // gave something that is no JSON-RPC response. The error is an *ask.Error,
 // and means that the server could not be asked. A command is started for the
 // question alone.
-func (b *Backend) Discover(ctx context.Context, info []byte) (wire.Message, error) {
+func (b *Backend) probe(ctx context.Context) (wire.Message, error) {
 	if b.cfg.Transport == SSE || b.old.Load() {
 		return wire.Message{}, nil
 	}
-	msg, err := wire.Scan(era.DiscoverRequest([]byte("1"), info), wire.Limits{})
+	msg, err := wire.Scan(era.DiscoverRequest([]byte("1"), []byte(self)), wire.Limits{})
 	if err != nil {
 		return wire.Message{}, ask.From(err)
 	}

@@ -81,7 +81,7 @@ func TestSDKServerIsToldOfACancel(t *testing.T) {
 
 func TestSDKModernServer(t *testing.T) {
 	b := newBackend(t, Config{URL: sdkHTTP(t, &sdk.StreamableHTTPOptions{Stateless: true})})
-	m, err := b.Discover(t.Context(), []byte(`{"name":"g","version":"1"}`))
+	m, err := b.probe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -378,18 +378,17 @@ func TestSubscriptionOverStdioHasTheClientsID(t *testing.T) {
 }
 
 func TestDiscoverOverStdio(t *testing.T) {
-	info := []byte(`{"name":"g","version":"1"}`)
-	m, err := newBackend(t, stdioPeer(t, "plain", Limits{})).Discover(t.Context(), info)
+	m, err := newBackend(t, stdioPeer(t, "plain", Limits{})).probe(t.Context())
 	if err != nil || m.Kind != wire.Result {
 		t.Errorf("answer %s, %v", m.Raw, err)
 	}
-	m, err = newBackend(t, stdioPeer(t, "crash", Limits{})).Discover(t.Context(), info)
+	m, err = newBackend(t, stdioPeer(t, "crash", Limits{})).probe(t.Context())
 	if err != nil || m.Kind != 0 {
 		t.Errorf("a server that dies of the question: %s, %v", m.Raw, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err = newBackend(t, stdioPeer(t, "silent", Limits{})).Discover(ctx, info); err == nil {
+	if _, err = newBackend(t, stdioPeer(t, "silent", Limits{})).probe(ctx); err == nil {
 		t.Error("a silent server gave an answer")
 	}
 }

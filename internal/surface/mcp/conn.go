@@ -49,17 +49,23 @@ func (c *conn) write(b []byte) error {
 	return err
 }
 
-// json makes the response one JSON value.
-func (c *conn) json(status int, body []byte) {
+// json makes the response one JSON value. An error means that the client did
+// not get it; none does not mean that it did.
+func (c *conn) json(status int, body []byte) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
 	h := c.w.Header()
 	h[headerContentType] = typeJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.deadline(time.Now().Add(writeTimeout))
 	c.w.WriteHeader(status)
-	if _, err := c.w.Write(body); err == nil {
-		_ = c.flush()
+	_, err := c.w.Write(body)
+	if err == nil {
+		err = c.flush()
 	}
 	c.deadline(time.Time{})
+	return err
 }
 
 // deadline bounds the writes that follow, where the server can.

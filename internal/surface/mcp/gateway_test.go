@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -19,9 +20,10 @@ func TestThroughARelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := relay.New(relay.Config{
-		Ring: seal.Random(), Catalog: cache, Log: log,
+		Cross: func(relay.Crossing) (relay.Line, error) { return nil, errors.New("no bridge here") },
+		Ring:  seal.Random(), Catalog: cache, Log: log,
 		Info:   []byte(`{"name":"answerback","version":"0"}`),
-		Limits: relay.Limits{CallTimeout: time.Minute, CallCap: time.Hour, CallsPerSession: 10, StateAge: time.Hour},
+		Limits: relay.Limits{CallTimeout: time.Minute, CallCap: time.Hour, CallsPerSession: 10, StateAge: time.Hour, Away: time.Minute, Round: time.Minute, Parked: 1},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,8 @@ type stream struct {
 	waiting  [][]byte // responses that have come while it can still be plain JSON
 	one      [1][]byte
 	status   int
+	ifUnsent func() // what is to be done where a waiting response cannot be sent
+	unsent   func() // what is to be done because one was not
 	finished bool
 	beat     *time.Timer
 }
@@ -223,9 +225,12 @@ func (st *stream) respond(resp Response) {
 	event := resp.Event && st.status == http.StatusOK && st.accept.sse
 	if st.id == "" && !event && (st.conn == nil || !st.conn.began) {
 		st.waiting = append(st.waiting, resp.Body)
+		st.ifUnsent = resp.Unsent
 		return
 	}
-	st.emit(resp.Body, false)
+	if st.emit(resp.Body, false) == lost && resp.Unsent != nil {
+		st.unsent = resp.Unsent
+	}
 }
 
 // finish ends the stream: with the plain responses where no event was sent.
@@ -240,8 +245,11 @@ func (st *stream) finish() {
 		st.beat.Stop()
 	}
 	st.release()
-	id, size := st.id, st.log.bytes
+	id, size, unsent := st.id, st.log.bytes, st.unsent
 	st.mu.Unlock()
+	if unsent != nil {
+		unsent()
+	}
 	if st.sess != nil && id != "" {
 		st.sess.retire(st, size)
 	}
@@ -254,9 +262,11 @@ func (st *stream) finishPlain() {
 	case !st.accept.json && st.conn.alive():
 		st.begin()
 	case st.batch:
-		st.conn.json(http.StatusOK, joinArray(st.waiting))
+		_ = st.conn.json(http.StatusOK, joinArray(st.waiting))
 	default:
-		st.conn.json(st.status, st.waiting[0])
+		if err := st.conn.json(st.status, st.waiting[0]); err != nil {
+			st.unsent = st.ifUnsent
+		}
 	}
 }
 

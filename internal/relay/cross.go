@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"context"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Crossing is what it takes to serve a legacy session from a modern backend.
+type Crossing struct {
+	Backend    string
+	Far        Line         // the backend's stateless line
+	Hello      Hello        // the client's handshake
+	Discovered wire.Message // the backend's response to server/discover
+}
+
+// openLine opens a legacy session at a backend of either era.
+func (r *Relay) openLine(ctx context.Context, b Backend, hello Hello) (Line, error) {
+	line, err := b.Open(ctx, hello)
+	if err == nil {
+		return line, nil
+	}
+	discovered, derr := b.Discover(ctx)
+	if derr != nil || discovered.Kind != wire.Result {
+		return nil, err
+	}
+	far, err := b.Stateless(ctx, hello.Principal)
+	if err != nil {
+		return nil, err
+	}
+	return r.cross(Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
+}
+
+// stateless gives a line for modern requests to a backend of either era.
+func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps) (Line, error) {
+	discovered, err := e.Backend.Discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if discovered.Kind == wire.Result {
+		return e.Backend.Stateless(ctx, who)
+	}
+	return &crossed{relay: r, entry: e, who: who, caps: caps}, nil
+}
+
+// crossed is a legacy backend for one modern request. It is a Line, so that
+// nothing else has to know.
+type crossed struct {
+	relay *Relay
+	entry *Entry
+	who   ask.Principal
+	caps  era.Caps
+}
+
+func (x *crossed) Welcome() wire.Message                { return wire.Message{} }
+func (x *crossed) Notify(context.Context, []byte) error { return nil }
+func (x *crossed) Listen()                              {}
+func (x *crossed) Done() <-chan struct{}                { return nil }
+func (x *crossed) Close(context.Context)                {}
+
+// Call serves one round of a request.
+func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+	msg := out.Msg
+	if len(out.Edits) > 0 {
+		m, err := wire.Scan(wire.Splice(nil, msg.Raw, out.Edits...), x.relay.limits.Scan)
+		if err != nil {
+			return Reply{}, err
+		}
+		msg = &m
+	}
+	switch method := msg.Method(); {
+	case era.Removed(method):
+		return Reply{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+".")
+	case method == "server/discover":
+		return x.discover(ctx, msg)
+	case method == "subscriptions/listen":
+		return x.listen(ctx, msg, sink)
+	}
+	pk, err := x.parked(ctx, msg, out.Name)
+	if err != nil {
+		return Reply{}, err
+	}
+	return pk.serve(ctx, msg, sink)
+}
+
+// parked begins a call, or finds the one that a retry belongs to.
+func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parked, error) {
+	if !msg.RequestState.IsZero() {
+		return x.relay.lot.attach(x.who, msg.Text(msg.RequestState))
+	}
+	return x.relay.lot.start(ctx, x.entry, x.who, x.caps, msg, name)
+}
+
+// discover answers for a legacy backend from its handshake.
+func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error) {
+	l, err := x.relay.pool.take(ctx, x.entry.Backend, x.who, msg, nil)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer x.relay.pool.give(l, true)
+	w := l.line.Welcome()
+	text, _ := wire.Unquote(wire.Get(w.Raw, w.Result, "instructions").Of(w.Raw))
+	body := era.DiscoverResult(era.Discovery{
+		Capabilities: era.Without(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw), "tasks"),
+		ServerInfo:   wire.Get(w.Raw, w.Result, "serverInfo").Of(w.Raw),
+		Instructions: text,
+	})
+	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, x.relay.limits.Scan)
+	return Reply{Msg: m, Status: 200}, err
+}
+
+// modernReply makes a legacy backend's reply one of the modern era.
+func modernReply(r *Relay, reply Reply, method string) (Reply, error) {
+	m := &reply.Msg
+	edits := era.Completed(m, method)
+	if m.Kind == wire.Failure {
+		reply.Status = 0
+		if code := string(m.Field(m.ErrorCode)); era.ModernCode(code) != code {
+			edits = append(edits, wire.Edit{Span: m.ErrorCode, With: []byte(era.ModernCode(code))})
+		}
+	}
+	if edits == nil {
+		return reply, nil
+	}
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edits...), r.limits.Scan)
+	reply.Msg = msg
+	return reply, err
+}

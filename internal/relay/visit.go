@@ -1,0 +1,80 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+const (
+	// visitWait is how long a call waits for a page to be finished before it
+	// tries again by itself.
+	visitWait = 3 * time.Second
+	// maxVisits bounds how often it tries.
+	maxVisits = 100
+)
+
+// conduct calls the backend. One that refuses until pages were opened
+// (-32042) has ended its call with that, so it is called anew when they were.
+func (pk *parked) conduct(ctx context.Context, out Outgoing) (Reply, error) {
+	agreed := make(map[string]bool)
+	for range maxVisits {
+		reply, err := pk.lease.line.Call(ctx, out, pk.call)
+		if err != nil || string(reply.Msg.Field(reply.Msg.ErrorCode)) != "-32042" {
+			return reply, err
+		}
+		if err := pk.visit(ctx, &reply.Msg, agreed); err != nil {
+			return Reply{}, err
+		}
+	}
+	return Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
+}
+
+// visit has the pages opened that the backend names, each asked for once, and
+// waits until the backend says that they are finished, or a while.
+func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool) error {
+	var pages [][]byte
+	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
+		url, _ := wire.Unquote(wire.Get(m.Raw, at, "url").Of(m.Raw))
+		if !agreed[url] {
+			agreed[url] = true
+			pages = append(pages, append([]byte(nil), at.Of(m.Raw)...))
+		}
+	}
+	if len(agreed) == 0 {
+		return ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants pages opened and names none.")
+	}
+	gone, leave := context.WithCancelCause(ctx)
+	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
+	answers := make(chan ask.Answer, len(pages))
+	for _, params := range pages {
+		pk.call.Question(&Question{
+			Method: "elicitation/create", Params: params, Gone: gone,
+			Reply: func(_ context.Context, result, _ []byte) error {
+				answers <- answerIn(result, wire.Span{End: len(result)})
+				return nil
+			},
+		})
+	}
+	for range pages {
+		select {
+		case a := <-answers:
+			if a.Action != ask.Accept {
+				return ask.Errorf(ask.ClientCancelled, "The page that backend "+pk.call.asker.backend+" needs was not opened.")
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	timer := time.NewTimer(visitWait)
+	defer timer.Stop()
+	select {
+	case <-pk.visited:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
