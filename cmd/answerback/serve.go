@@ -98,7 +98,11 @@ func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Dura
 	last, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	g.surface.Close(last)
-	err := server.Close()
+	// What was being answered gets its answer; idle connections are closed.
+	err := server.Shutdown(last)
+	if err != nil {
+		err = server.Close()
+	}
 	if end := <-failed; !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}

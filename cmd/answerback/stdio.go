@@ -28,7 +28,11 @@ func newStdioCmd() *cobra.Command {
 				defer cancel()
 				g.close(ctx)
 			}()
-			return g.surface.ServeStdio(cmd.Context(), os.Stdin, os.Stdout)
+			err = g.surface.ServeStdio(cmd.Context(), os.Stdin, os.Stdout)
+			if cmd.Context().Err() != nil {
+				return nil // it was told to stop
+			}
+			return err
 		},
 	}
 }

@@ -25,8 +25,8 @@ type call struct {
 	clock  clock
 
 	mu    sync.Mutex
-	asks  map[string]struct{} // open ones, made at the first
-	ended bool                // no further ask may open
+	asks  map[*carried]struct{} // open ones, made at the first
+	ended bool                  // no further ask may open
 }
 
 // newCall starts the clock of a call and derives its life from ctx.
@@ -40,31 +40,31 @@ func newCall(ctx context.Context, msg *wire.Message, peer Peer, a asker, work, l
 // end cancels a call from outside: its open asks end first, so that the
 // backend hears the end of its question before the end of the call.
 func (c *call) end(why *ask.Error) {
-	for _, id := range c.close() {
-		c.asker.relay.desk.End(id, ask.Abandoned, why)
-	}
+	c.endAsks(ask.Abandoned, why)
 	c.cancel(why)
 }
 
-// close refuses further asks and gives the ids of the open ones.
-func (c *call) close() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = true
-	ids := make([]string, 0, len(c.asks))
-	for id := range c.asks {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
-// finish releases what a call holds after its final response.
+// finish releases what a call holds after its final response. Questions that
+// are still open are withdrawn before the client gets the response.
 func (c *call) finish() {
 	c.clock.stop()
-	for _, id := range c.close() {
-		c.asker.relay.desk.End(id, ask.Withdrawn, ask.Errorf(ask.BackendWithdrew, "The call that asked has ended."))
-	}
+	c.endAsks(ask.Withdrawn, ask.Errorf(ask.BackendWithdrew, "The call that asked has ended."))
 	c.cancel(nil)
+}
+
+// endAsks refuses further asks, ends the open ones, and waits until each has
+// settled.
+func (c *call) endAsks(how ask.Ending, why *ask.Error) {
+	c.mu.Lock()
+	c.ended = true
+	open := make([]*carried, 0, len(c.asks))
+	for k := range c.asks {
+		open = append(open, k)
+	}
+	c.mu.Unlock()
+	for _, k := range open {
+		k.end(how, why)
+	}
 }
 
 // Notify passes a notification of the backend on to the client.
@@ -83,22 +83,23 @@ func (c *call) Question(q *Question) {
 // self finds the call behind a sink.
 func (c *call) self() *call { return c }
 
-// opened records an open ask, unless the call has ended meanwhile.
-func (c *call) opened(id string) bool {
+// opens records an ask that is about to open. It is false when the call has
+// ended.
+func (c *call) opens(k *carried) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return false
 	}
 	if c.asks == nil {
-		c.asks = make(map[string]struct{}, 1)
+		c.asks = make(map[*carried]struct{}, 1)
 	}
-	c.asks[id] = struct{}{}
+	c.asks[k] = struct{}{}
 	return true
 }
 
-func (c *call) settled(id string) {
+func (c *call) settled(k *carried) {
 	c.mu.Lock()
-	delete(c.asks, id)
+	delete(c.asks, k)
 	c.mu.Unlock()
 }

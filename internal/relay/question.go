@@ -51,16 +51,21 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		return
 	}
 
-	carried := &carried{asker: a, q: q, calls: calls}
+	k := &carried{asker: a, q: q, calls: calls, opened: make(chan struct{}), over: make(chan struct{})}
+	// A question that may be any of several calls' ends with none of them in
+	// particular: only an ask with one call ends with it.
+	if len(calls) == 1 && !calls[0].opens(k) {
+		a.refuse(q, ask.Errorf(ask.ClientCancelled, "The call that asked was cancelled."))
+		return
+	}
 	for _, c := range calls {
 		c.clock.pause()
 	}
-	id := r.desk.Ask(ask.Ask{
+	k.open(r.desk.Ask(ask.Ask{
 		Kind: kind, Method: method, Params: params,
 		Backend: a.backend, During: a.during, Name: a.name, Session: a.session,
 		Addressee: ask.Addressee{Principal: a.who},
-	}, to, carried.settle)
-	carried.opened(id)
+	}, to, k.settle))
 }
 
 // carried is one question between its backend and the desk.
@@ -69,36 +74,39 @@ type carried struct {
 	q     *Question
 	calls []*call
 
+	opened chan struct{} // closed once the desk has the ask, and id is set
+	over   chan struct{} // closed once it has settled and its backend was told
+	id     string
+
 	mu      sync.Mutex
-	id      string
 	done    bool
 	unwatch func() bool
 	think   *time.Timer
 	thought int
 }
 
-// opened ties the ask to the lives of its question and its calls. The ask
-// may have settled before: then there is nothing to tie.
-func (k *carried) opened(id string) {
+// open ties the ask to the life of its question. The ask may have settled
+// before: then there is nothing to tie.
+func (k *carried) open(id string) {
+	k.id = id
+	close(k.opened)
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.done {
-		k.mu.Unlock()
 		return
 	}
-	k.id = id
 	desk := k.asker.relay.desk
 	k.unwatch = context.AfterFunc(k.q.Gone, func() { desk.End(id, endingOf(k.q.Gone), ask.From(context.Cause(k.q.Gone))) })
 	if k.q.Progress != nil {
 		k.think = time.AfterFunc(thinkEvery, k.stillThinking)
 	}
-	k.mu.Unlock()
-	for _, c := range k.calls {
-		// A question that may be any of several calls' ends with none of
-		// them in particular: only an ask with one call ends with it.
-		if len(k.calls) == 1 && !c.opened(id) {
-			desk.End(id, ask.Abandoned, ask.Errorf(ask.ClientCancelled, "The call that asked was cancelled."))
-		}
-	}
+}
+
+// end settles the ask, if nothing else has, and waits until it is settled.
+func (k *carried) end(how ask.Ending, why *ask.Error) {
+	<-k.opened
+	k.asker.relay.desk.End(k.id, how, why)
+	<-k.over
 }
 
 func endingOf(gone context.Context) ask.Ending {
@@ -133,7 +141,6 @@ func (k *carried) stillThinking() {
 func (k *carried) settle(out ask.Outcome) {
 	k.mu.Lock()
 	k.done = true
-	id := k.id
 	if k.unwatch != nil {
 		k.unwatch()
 	}
@@ -141,9 +148,6 @@ func (k *carried) settle(out ask.Outcome) {
 		k.think.Stop()
 	}
 	k.mu.Unlock()
-	for _, c := range k.calls {
-		c.settled(id)
-	}
 	switch {
 	case out.Ending == ask.Withdrawn:
 		// The backend took it back: it expects no reply.
@@ -152,7 +156,9 @@ func (k *carried) settle(out ask.Outcome) {
 	default:
 		k.asker.refuse(k.q, out.Err)
 	}
+	close(k.over)
 	for _, c := range k.calls {
+		c.settled(k)
 		c.clock.resume()
 	}
 }

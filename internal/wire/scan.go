@@ -48,7 +48,11 @@ func Scan(raw []byte, lim Limits) (Message, error) {
 	}
 	i := space(raw, 0)
 	if peek(raw, i) != '{' {
-		return Message{}, ask.Errorf(ask.BadMessage, "The message is not a JSON object.")
+		err := ask.Errorf(ask.BadMessage, "The message is not a JSON object.")
+		if _, wrong := Value(raw); wrong != nil {
+			err.Data = map[string]any{NotJSON: true}
+		}
+		return Message{}, err
 	}
 	if i = s.object(i, 1, top); i >= 0 {
 		s.end(i)

@@ -20,6 +20,7 @@ func TestDoctorTellsOfWithdrawals(t *testing.T) {
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
 		c.Result("{}")
 	}})
+	b.LegacyOnly = true
 	g := rig.Start(t, "backends:\n  impatient: { url: "+b.URL+" }\n  dead: { url: \"http://127.0.0.1:1/\" }\n")
 	c := rig.Dial(t, g.URL+"/impatient", rig.AllCaps)
 	s := c.Tool("ask", "{}")

@@ -1,45 +1,26 @@
-// A client on @modelcontextprotocol/client: client-v2.mjs URL legacy|modern|auto JOBS
-// JOBS is a JSON array of {tool, args, form}; the output is one JSON object:
-// what was negotiated, the tools seen, and for each job its result or error
-// and the questions that it was asked.
+// A client on @modelcontextprotocol/client, of the era that its target names:
+// legacy, modern or auto. The plan that it takes is explained in drive.mjs.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { drive } from './drive.mjs';
 
-const [url, era, jobs] = process.argv.slice(2);
-const mode = era === 'modern' ? { pin: '2026-07-28' } : era;
-const client = new Client({ name: 'peer-v2', version: '1.0.0' }, {
-  capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
-  versionNegotiation: { mode },
+await drive(async (target, handlers) => {
+  const client = new Client({ name: 'peer-v2', version: '1.0.0' }, {
+    capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
+    versionNegotiation: { mode: target.era === 'modern' ? { pin: '2026-07-28' } : target.era },
+  });
+  client.setRequestHandler('elicitation/create', (r) => handlers.elicit(r.params));
+  client.setRequestHandler('sampling/createMessage', (r) => handlers.sample(r.params));
+  client.setRequestHandler('roots/list', () => handlers.roots());
+  client.setNotificationHandler('notifications/message', (n) => handlers.log(n.params));
+  client.setNotificationHandler('notifications/resources/updated', (n) => handlers.updated(n.params));
+  client.setNotificationHandler('notifications/elicitation/complete', (n) => handlers.complete(n.params));
+  await client.connect(target.url
+    ? new StreamableHTTPClientTransport(new URL(target.url))
+    : new StdioClientTransport({ command: target.command[0], args: target.command.slice(1), stderr: 'inherit' }));
+  return {
+    client,
+    negotiated: () => ({ era: client.getProtocolEra(), version: client.getNegotiatedProtocolVersion() }),
+    call: (params, options) => client.callTool(params, options),
+  };
 });
-
-let asked = [];
-let form = {};
-client.setRequestHandler('elicitation/create', async (r) => {
-  asked.push(r.params.mode === 'url' ? `url ${r.params.url}` : `form ${Object.keys(r.params.requestedSchema.properties)}`);
-  return r.params.mode === 'url' ? { action: 'accept' } : form;
-});
-client.setRequestHandler('sampling/createMessage', async (r) => {
-  asked.push(`sampling ${r.params.maxTokens}`);
-  return { role: 'assistant', model: 'stub-model', stopReason: 'endTurn', content: { type: 'text', text: 'stub answer' } };
-});
-client.setRequestHandler('roots/list', async () => {
-  asked.push('roots');
-  return { roots: [{ uri: 'file:///project', name: 'project' }] };
-});
-
-await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-const out = { era: client.getProtocolEra(), version: client.getNegotiatedProtocolVersion(), tools: [], results: [] };
-out.tools = (await client.listTools()).tools.map((t) => t.name);
-for (const job of JSON.parse(jobs)) {
-  asked = [];
-  form = job.form ?? { action: 'accept', content: {} };
-  const progress = [];
-  const entry = { tool: job.tool, asked, progress };
-  try {
-    entry.result = await client.callTool({ name: job.tool, arguments: job.args ?? {} }, { onprogress: (p) => progress.push(p.progress) });
-  } catch (e) {
-    entry.error = { code: e.code, message: e.message, data: e.data };
-  }
-  out.results.push(entry);
-}
-await client.close();
-console.log(JSON.stringify(out));

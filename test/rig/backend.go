@@ -25,6 +25,9 @@ type Backend struct {
 	URL string
 	// Capabilities is what initialize answers; set it before the first use.
 	Capabilities string
+	// LegacyOnly and ModernOnly make it a server of one era. Set them before
+	// the first use.
+	LegacyOnly, ModernOnly bool
 	// Resume serves a GET with a Last-Event-ID; the Call has no message. Set
 	// it before the first use.
 	Resume func(last string, c *Call)
@@ -102,7 +105,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if msg.Method() == "initialize" {
+	if msg.Method() == "initialize" && !b.ModernOnly {
 		b.initialize(w, &msg)
 		return
 	}
@@ -110,6 +113,10 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	script := b.scripts[msg.Method()+" "+msg.Text(msg.Name)+msg.Text(msg.URI)]
 	if script == nil {
 		script = b.scripts[msg.Method()]
+	}
+	if script == nil && msg.Method() == "server/discover" && !b.LegacyOnly {
+		c.Result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":` + b.Capabilities + `,"ttlMs":0,"cacheScope":"private"}`)
+		return
 	}
 	if script == nil {
 		c.Error(`{"code":-32601,"message":"no script"}`)

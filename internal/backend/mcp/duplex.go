@@ -34,8 +34,12 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 		case <-done:
 		case <-d.life.Done():
 		case <-ctx.Done():
-			d.tellCancelled(c, context.Cause(ctx))
-			return relay.Reply{}, context.Cause(ctx)
+			// A line that died may be why the caller leaves: then that is
+			// what became of the call.
+			if d.life.Err() == nil {
+				d.tellCancelled(c, context.Cause(ctx))
+				return relay.Reply{}, context.Cause(ctx)
+			}
 		}
 	}
 	// What came before the end still counts.
@@ -45,7 +49,7 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 		return relay.Reply{}, fault
 	case settled:
 		return relay.Reply{Msg: m, Status: d.status}, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && d.life.Err() == nil:
 		return relay.Reply{}, context.Cause(ctx)
 	case ask.CodeOf(err) == ask.BackendUnreachable:
 		return relay.Reply{}, err

@@ -71,8 +71,15 @@ func (b *board) unread(raw []byte, err error, own *call) {
 	if b.noise.allow() {
 		b.log.Warn("unreadable message from backend skipped", "code", code, "bytes", len(raw), "err", err)
 	}
-	if own == nil && code == ask.BadMessage {
+	kind := kindOfHead(raw)
+	if kind == headNoise || own == nil && code == ask.BadMessage {
 		return // a stray line of output; its numbers mean nothing
+	}
+	if kind == headAsks {
+		if id := wire.Salvage(raw); id != nil {
+			b.answer(bytes.Clone(id), nil, ask.From(err))
+		}
+		return
 	}
 	if c := b.find(wire.Salvage(raw)); c != nil {
 		if code == ask.TooLarge {
@@ -81,6 +88,26 @@ func (b *board) unread(raw []byte, err error, own *call) {
 		}
 		c.settle(wire.Message{}, broken(b.name, "a response that cannot be read", err))
 	}
+}
+
+// What the beginning of an unreadable message can be.
+const (
+	headNoise    = iota // no JSON-RPC at all
+	headAsks            // a request or a notification
+	headResponds        // a response, or a batch that may hold one
+)
+
+func kindOfHead(head []byte) int {
+	head = bytes.TrimLeft(head, " \t\r\n")
+	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
+		return headNoise
+	}
+	for m := range wire.Members(head, wire.Span{End: len(head)}) {
+		if key, _ := wire.Unquote(m.Key.Of(head)); key == "method" {
+			return headAsks
+		}
+	}
+	return headResponds
 }
 
 // notify routes a notification.

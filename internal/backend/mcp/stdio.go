@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -35,13 +36,24 @@ type talk struct {
 
 func (t *talk) line(msg []byte) { t.board.inbound(msg, nil, "") }
 
-// cut fails the call whose response was too long; where that cannot be told,
-// any of them might wait for ever, so all fail.
+// cut takes the head of a message that is beyond the limit. A response fails
+// its call, or all of them where it does not say whose it is; a question is
+// refused; anything else is noise.
 func (t *talk) cut(head []byte) {
 	b := t.board
 	b.log.Warn("over-long message from backend skipped", "limit", b.limits.MessageBytes)
+	id := wire.Salvage(head)
+	switch kindOfHead(head) {
+	case headNoise:
+		return
+	case headAsks:
+		if id != nil {
+			b.answer(bytes.Clone(id), nil, tooLarge(b.name, b.limits.MessageBytes))
+		}
+		return
+	}
 	why := tooLarge(b.name, b.limits.MessageBytes)
-	if id := wire.Salvage(head); id != nil {
+	if id != nil {
 		if c := b.find(id); c != nil {
 			c.settle(wire.Message{}, why)
 		}

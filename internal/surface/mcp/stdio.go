@@ -31,8 +31,13 @@ func (s *Surface) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) e
 	stop := context.AfterFunc(s.life, func() { end(context.Cause(s.life)) })
 	defer stop()
 
+	// What is asked ends before the calls that ask, so these do not end with
+	// the client's life but after its session.
+	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopWork(nil)
+
 	p := &pipe{
-		surface: s, out: out, life: life, end: end,
+		surface: s, out: out, life: life, end: end, work: work,
 		room:   make(chan struct{}, s.cfg.MaxCalls),
 		modern: make(map[string]context.CancelCauseFunc),
 	}
@@ -43,6 +48,7 @@ func (s *Surface) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) e
 		defer cancel()
 		p.session.Close(closing, clientGone)
 	}
+	stopWork(clientGone)
 	p.calls.Wait()
 	return err
 }
@@ -53,6 +59,7 @@ type pipe struct {
 	surface *Surface
 	life    context.Context
 	end     context.CancelCauseFunc
+	work    context.Context // of legacy calls
 	session Session // nil before initialize; used by the goroutine that serves
 
 	calls sync.WaitGroup
@@ -150,7 +157,7 @@ func (p *pipe) takeRequest(msg *wire.Message) {
 		return
 	}
 	session := p.session
-	p.run(id, era.Legacy, func() { p.write(session.Call(p.life, msg, p).Body) })
+	p.run(id, era.Legacy, func() { p.write(session.Call(p.work, msg, p).Body) })
 }
 
 // initialize opens the session. Messages behind it wait: they may need it.
@@ -229,7 +236,7 @@ func (p *pipe) takeNotification(msg *wire.Message) {
 	if p.session == nil {
 		return
 	}
-	p.session.Notify(p.life, msg)
+	p.session.Notify(p.work, msg)
 	if msg.Method() == "notifications/initialized" {
 		// Here the session's own stream is always open.
 		p.session.Listen()
@@ -286,7 +293,7 @@ func (p *pipe) takeBatch(raw []byte) {
 		bodies := make([][]byte, len(msgs))
 		var wg sync.WaitGroup
 		for i := range msgs {
-			wg.Go(func() { bodies[i] = session.Call(p.life, &msgs[i], p).Body })
+			wg.Go(func() { bodies[i] = session.Call(p.work, &msgs[i], p).Body })
 		}
 		wg.Wait()
 		bodies = slices.DeleteFunc(bodies, func(b []byte) bool { return len(b) == 0 })

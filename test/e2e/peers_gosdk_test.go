@@ -1,0 +1,156 @@
+//go:build e2e
+
+//lint:file-ignore SA1019 what the modern era deprecates is what the gateway must still carry
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// goSDK is a client on go-sdk that begins with the version given. At
+// 2025-06-18 it declares what that version knows.
+func goSDK(version string) client {
+	c := client{name: "go-sdk " + version, era: "legacy", lean: version == "2025-06-18"}
+	if version >= "2026" {
+		c.era, c.hidesRoots = "modern", true
+	}
+	c.tour = func(t *testing.T, targets []target) []report {
+		t.Helper()
+		return visitAll(t, targets, goSDKFailure, func(ctx context.Context, to target, w *watcher) (session, error) {
+			s, err := dialGoSDK(ctx, to, version, goSDKOptions(w, c.lean), w)
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		})
+	}
+	return c
+}
+
+type goSession struct {
+	*sdk.ClientSession
+	client *sdk.Client
+	http   *http.Transport
+}
+
+func dialGoSDK(ctx context.Context, to target, version string, opts *sdk.ClientOptions, w *watcher) (*goSession, error) {
+	s := &goSession{client: sdk.NewClient(&sdk.Implementation{Name: "peer-gosdk", Version: "1"}, opts), http: &http.Transport{}}
+	s.client.AddRoots(&sdk.Root{URI: "file:///project", Name: "project"})
+	if w != nil {
+		s.client.AddReceivingMiddleware(w.middleware)
+	}
+	var transport sdk.Transport = &sdk.StreamableClientTransport{Endpoint: to.URL, HTTPClient: &http.Client{Transport: s.http}}
+	if to.Command != nil {
+		transport = &sdk.CommandTransport{Command: exec.Command(to.Command[0], to.Command[1:]...)}
+	}
+	var err error
+	s.ClientSession, err = s.client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		s.http.CloseIdleConnections()
+		return nil, err
+	}
+	return s, nil
+}
+
+func goSDKOptions(w *watcher, lean bool) *sdk.ClientOptions {
+	caps := &sdk.ClientCapabilities{
+		RootsV2:     &sdk.RootCapabilities{ListChanged: true},
+		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+	}
+	if lean {
+		caps.Elicitation = &sdk.ElicitationCapabilities{}
+	}
+	return &sdk.ClientOptions{
+		Capabilities: caps,
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			a := w.elicit(r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
+			return &sdk.ElicitResult{Action: a.Action, Content: a.Content}, nil
+		},
+		CreateMessageHandler: func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			w.sample(r.Params.Messages[0].Content.(*sdk.TextContent).Text, r.Params.MaxTokens)
+			return &sdk.CreateMessageResult{Role: "assistant", Model: "stub-model", StopReason: "endTurn", Content: &sdk.TextContent{Text: "Paris"}}, nil
+		},
+		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {
+			w.note("log %s %v", r.Params.Level, r.Params.Data)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { w.note("updated %s", r.Params.URI) },
+		ElicitationCompleteHandler: func(_ context.Context, r *sdk.ElicitationCompleteNotificationRequest) {
+			w.note("complete %s", r.Params.ElicitationID)
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			w.advance(fmt.Sprint(r.Params.ProgressToken), r.Params.Progress)
+		},
+	}
+}
+
+// middleware records that roots were asked for, which the SDK answers itself.
+func (w *watcher) middleware(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if method == "roots/list" {
+			w.listRoots()
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func (s *goSession) negotiated() string { return s.InitializeResult().ProtocolVersion }
+
+func (s *goSession) tools(ctx context.Context) ([]string, error) {
+	var names []string
+	for tool, err := range s.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, tool.Name)
+	}
+	return names, nil
+}
+
+func (s *goSession) call(ctx context.Context, name string, args map[string]any, token string) (any, error) {
+	return s.CallTool(ctx, &sdk.CallToolParams{Meta: sdk.Meta{"progressToken": token}, Name: name, Arguments: args})
+}
+
+func (s *goSession) level(ctx context.Context, level string) error {
+	return s.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: sdk.LoggingLevel(level)})
+}
+
+func (s *goSession) subscribe(ctx context.Context, uri string) error {
+	return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+}
+
+func (s *goSession) unsubscribe(ctx context.Context, uri string) error {
+	return s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
+}
+
+func (s *goSession) rootsChanged(_ context.Context, roots []root) error {
+	var add []*sdk.Root
+	for _, r := range roots {
+		add = append(add, &sdk.Root{URI: r.URI, Name: r.Name})
+	}
+	s.client.AddRoots(add...)
+	return nil
+}
+
+func goSDKFailure(err error) *failure {
+	f := &failure{Kind: fmt.Sprintf("%T", err), Message: err.Error()}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		f.Code = float64(e.Code)
+		_ = json.Unmarshal(e.Data, &f.Data)
+	}
+	return f
+}
+
+func (s *goSession) close() {
+	_ = s.Close()
+	s.http.CloseIdleConnections()
+}

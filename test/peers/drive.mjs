@@ -1,0 +1,103 @@
+// What the clients have in common: they take a plan, do its jobs at each of
+// its targets, and print what they saw as their last line.
+//
+// The plan is a JSON array of {url | command, era, jobs}. A job is one of
+//   {call, args, form, url}        call a tool; form and url are the answers to questions
+//   {call, args, cancel: true}     call a tool and cancel the call at its first progress
+//   {await}                        wait for a note or a question that contains the text
+//   {visit}                        go to the address that the last error asked for
+//   {level}, {subscribe}, {unsubscribe}, {roots}
+// An answer "hang" is never given; the client prints "asked" instead.
+const patience = 20_000;
+
+// drive runs the plan; connect makes the connected session of one target:
+// it is given the target and the handlers, and gives the calls that differ
+// between SDKs.
+export async function drive(connect) {
+  const reports = [];
+  for (const target of JSON.parse(process.argv[2])) reports.push(await visit(target, connect));
+  console.log(JSON.stringify(reports));
+}
+
+const failure = (e) => ({ kind: e.constructor?.name, code: e.code, message: e.message ?? String(e), data: e.data });
+
+function call(session, job, progress) {
+  const cancel = new AbortController();
+  const onprogress = (p) => {
+    progress.push(p.progress);
+    if (job.cancel) cancel.abort('enough');
+  };
+  return session.call({ name: job.call, arguments: job.args ?? {} }, { timeout: patience, signal: cancel.signal, onprogress });
+}
+
+async function visit(target, connect) {
+  const report = { era: '', version: '', tools: [], results: [], notes: [] };
+  let asked = [];
+  let job = {};
+  let roots = [{ uri: 'file:///project', name: 'project' }];
+  let wake = () => {};
+  const seen = (list, what) => {
+    list.push(what);
+    wake();
+  };
+  const answer = (given, fallback) => {
+    if (given !== 'hang') return given ?? fallback;
+    console.log('asked');
+    return new Promise(() => {});
+  };
+  const handlers = {
+    elicit: async ({ mode, message, url, requestedSchema }) => {
+      seen(asked, mode === 'url' ? `url ${message} ${url}` : `form ${message} ${Object.keys(requestedSchema.properties).sort()}`);
+      return mode === 'url' ? answer(job.url, { action: 'accept' }) : answer(job.form, { action: 'accept', content: {} });
+    },
+    sample: async ({ messages, maxTokens }) => {
+      seen(asked, `sampling ${[messages[0].content].flat()[0].text} ${maxTokens}`);
+      return { role: 'assistant', model: 'stub-model', stopReason: 'endTurn', content: { type: 'text', text: 'Paris' } };
+    },
+    roots: async () => {
+      seen(asked, 'roots');
+      return { roots };
+    },
+    log: ({ level, data }) => seen(report.notes, `log ${level} ${data}`),
+    updated: ({ uri }) => seen(report.notes, `updated ${uri}`),
+    complete: ({ elicitationId }) => seen(report.notes, `complete ${elicitationId}`),
+  };
+  const contains = (text) => {
+    const { promise, resolve, reject } = Promise.withResolvers();
+    const timer = setTimeout(() => reject(new Error(`"${text}" did not come`)), patience);
+    wake = () => [...report.notes, ...asked].some((s) => s.includes(text)) && resolve();
+    wake();
+    return promise.finally(() => clearTimeout(timer));
+  };
+
+  let session;
+  try {
+    session = await connect(target, handlers);
+    Object.assign(report, session.negotiated());
+    report.tools = (await session.client.listTools()).tools.map((t) => t.name);
+  } catch (e) {
+    await session?.client.close();
+    return { ...report, error: failure(e) };
+  }
+  for (job of target.jobs) {
+    const entry = { job: job.call ?? Object.keys(job)[0], asked, progress: [] };
+    try {
+      if (job.call) entry.result = await call(session, job, entry.progress);
+      if (job.await) await contains(job.await);
+      if (job.visit) await fetch(report.results.at(-1).error.data.elicitations[0].url);
+      if (job.level) await session.client.setLoggingLevel(job.level);
+      if (job.subscribe) await session.client.subscribeResource({ uri: job.subscribe });
+      if (job.unsubscribe) await session.client.unsubscribeResource({ uri: job.unsubscribe });
+      if (job.roots) {
+        roots = job.roots;
+        await session.client.sendRootsListChanged();
+      }
+    } catch (e) {
+      entry.error = failure(e);
+    }
+    report.results.push(entry);
+    if (!job.roots) asked = []; // the question that a change of roots brings belongs to the await that follows
+  }
+  await session.client.close();
+  return report;
+}
