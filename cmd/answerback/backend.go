@@ -13,20 +13,12 @@ import (
 func newBackend(name string, c config.Backend, cfg *config.Config, ring *seal.Ring, log *slog.Logger) (*mcp.Backend, error) {
 	b := mcp.Config{
 		Name: name, Transport: mcp.Transport(c.Transport),
-		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: secrets(c.Env),
+		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: c.Env,
 		Limits: mcp.Limits{MessageBytes: int(cfg.Limits.MessageBytes), Questions: cfg.Asks.MaxOpenPerSession},
 		Ring:   ring, Log: log,
 	}
 	if c.URL != "" {
-		b.URL, b.Headers, b.Client = c.URL, secrets(c.Headers), egress.ForBackends(egress.Config{})
+		b.URL, b.Headers, b.Client = c.URL, c.Headers, egress.ForBackends(egress.Config{})
 	}
 	return mcp.New(b)
-}
-
-func secrets(from map[string]config.Secret) map[string]mcp.Secret {
-	to := make(map[string]mcp.Secret, len(from))
-	for k, v := range from {
-		to[k] = mcp.NewSecret(v.Reveal())
-	}
-	return to
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // ownHeaders are set by the gateway itself on requests to a backend; a
@@ -94,7 +96,7 @@ func (k *checker) address(key string, b Backend) {
 	k.headers(key+".headers", b.Headers)
 }
 
-func (k *checker) headers(key string, headers map[string]Secret) {
+func (k *checker) headers(key string, headers map[string]secret.Text) {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		at, canonical := key+"."+name, http.CanonicalHeaderKey(name)

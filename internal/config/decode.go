@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // maxNodes bounds the values that a file may hold once its aliases are
@@ -154,7 +156,7 @@ func (d *decoder) mapping(key string, depth, line int, n *yaml.Node, v reflect.V
 			*e = defaultBackend()
 		case *pasted:
 			e.Enabled = true
-		case *Secret:
+		case *secret.Text:
 			if isNull(child) {
 				d.problem(nameLine, inner, "has no value", `write "" for an empty text`)
 			}

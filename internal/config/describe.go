@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // Describe writes the effective configuration as YAML, with a comment at
@@ -87,8 +89,8 @@ func (d *describer) backends(backends map[string]Backend) {
 				d.line(2, f.key, text(b.shownURL()), false)
 			case f.typ.Kind() == reflect.Map:
 				d.line(2, f.key, "", false)
-				for _, key := range slices.Sorted(maps.Keys(value.Interface().(map[string]Secret))) {
-					d.line(3, key, text(redacted), false)
+				for _, key := range slices.Sorted(maps.Keys(value.Interface().(map[string]secret.Text))) {
+					d.line(3, key, text(secret.Redacted), false)
 				}
 			case f.typ == toolsType:
 				d.line(2, f.key, "", false)
@@ -144,7 +146,7 @@ func (b Backend) shownURL() string {
 	// A question mark inside ${…} belongs to a default.
 	hidden := writtenVariable.ReplaceAllStringFunc(written, func(s string) string { return strings.Repeat("_", len(s)) })
 	if i := strings.IndexByte(hidden, '?'); i >= 0 {
-		return written[:i] + "?" + redacted
+		return written[:i] + "?" + secret.Redacted
 	}
 	return written
 }

@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	sizeType     = reflect.TypeFor[Size]()
-	secretType   = reflect.TypeFor[Secret]()
+	secretType   = reflect.TypeFor[secret.Text]()
 	toolsType    = reflect.TypeFor[Tools]()
 	pastedType   = reflect.TypeFor[pasted]()
 )
@@ -88,7 +90,7 @@ func parseInto(v reflect.Value, s string) error {
 		}
 		v.SetInt(int64(n))
 	case v.Type() == secretType:
-		v.Set(reflect.ValueOf(NewSecret(s)))
+		v.Set(reflect.ValueOf(secret.New(s)))
 	case v.Kind() == reflect.String:
 		v.SetString(s)
 	case v.Kind() == reflect.Bool:
@@ -112,7 +114,7 @@ func format(v reflect.Value) string {
 	case v.Type() == durationType:
 		return formatDuration(time.Duration(v.Int()))
 	case v.Type() == secretType:
-		return redacted
+		return secret.Redacted
 	default:
 		return fmt.Sprint(v.Interface())
 	}

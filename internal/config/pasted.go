@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // file is the root of a configuration file: the configuration, and what may
@@ -23,23 +25,23 @@ type file struct {
 // pasted is a server as clients write it: the keys that mean something here,
 // under the names that clients give them. Other keys are ignored with a note.
 type pasted struct {
-	Command       string            `yaml:"command" doc:"Program to start."`
-	Args          []string          `yaml:"args" doc:"Arguments of the program."`
-	Env           map[string]Secret `yaml:"env" doc:"Environment variables of the program."`
-	Cwd           string            `yaml:"cwd" doc:"Directory to start the program in."`
-	URL           string            `yaml:"url" doc:"Address of the server."`
-	ServerURL     string            `yaml:"serverUrl" doc:"Another name for url."`
-	HTTPURL       string            `yaml:"httpUrl" doc:"Address of a server that speaks Streamable HTTP."`
-	Type          string            `yaml:"type" doc:"The transport: stdio or local; http, streamable-http or streamableHttp; sse."`
-	Transport     string            `yaml:"transport" doc:"Another name for type."`
-	Headers       map[string]Secret `yaml:"headers" doc:"Headers sent with every request."`
-	Disabled      bool              `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
-	Enabled       bool              `yaml:"enabled" doc:"When false, the same as disabled."`
-	Tools         Tools             `yaml:"tools" doc:"The tools to offer."`
-	IncludeTools  []string          `yaml:"includeTools" doc:"The tools to offer."`
-	ExcludeTools  []string          `yaml:"excludeTools" doc:"Tools not to offer."`
-	DisabledTools []string          `yaml:"disabledTools" doc:"Tools not to offer."`
-	CallTimeout   time.Duration     `yaml:"call_timeout" doc:"limits.call_timeout for this server." min:"0s" max:"30d"`
+	Command       string                 `yaml:"command" doc:"Program to start."`
+	Args          []string               `yaml:"args" doc:"Arguments of the program."`
+	Env           map[string]secret.Text `yaml:"env" doc:"Environment variables of the program."`
+	Cwd           string                 `yaml:"cwd" doc:"Directory to start the program in."`
+	URL           string                 `yaml:"url" doc:"Address of the server."`
+	ServerURL     string                 `yaml:"serverUrl" doc:"Another name for url."`
+	HTTPURL       string                 `yaml:"httpUrl" doc:"Address of a server that speaks Streamable HTTP."`
+	Type          string                 `yaml:"type" doc:"The transport: stdio or local; http, streamable-http or streamableHttp; sse."`
+	Transport     string                 `yaml:"transport" doc:"Another name for type."`
+	Headers       map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request."`
+	Disabled      bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
+	Enabled       bool                   `yaml:"enabled" doc:"When false, the same as disabled."`
+	Tools         Tools                  `yaml:"tools" doc:"The tools to offer."`
+	IncludeTools  []string               `yaml:"includeTools" doc:"The tools to offer."`
+	ExcludeTools  []string               `yaml:"excludeTools" doc:"Tools not to offer."`
+	DisabledTools []string               `yaml:"disabledTools" doc:"Tools not to offer."`
+	CallTimeout   time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this server." min:"0s" max:"30d"`
 }
 
 // transports maps what clients call a transport to what it is called here.

@@ -10,19 +10,20 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // masked gives c with what Describe does not show replaced.
 func masked(c *config.Config) config.Config {
 	m := *c
 	m.Backends = map[string]config.Backend{}
-	hide := func(secrets map[string]config.Secret) map[string]config.Secret {
-		var hidden map[string]config.Secret
+	hide := func(secrets map[string]secret.Text) map[string]secret.Text {
+		var hidden map[string]secret.Text
 		for name := range secrets {
 			if hidden == nil {
-				hidden = map[string]config.Secret{}
+				hidden = map[string]secret.Text{}
 			}
-			hidden[name] = config.NewSecret("x")
+			hidden[name] = secret.New("x")
 		}
 		return hidden
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -38,14 +39,14 @@ type Config struct {
 	Transport Transport // "" means Auto
 
 	URL     string
-	Headers map[string]Secret // sent with every request
-	Client  *http.Client      // required with URL; see the egress package
+	Headers map[string]secret.Text // sent with every request
+	Client  *http.Client           // required with URL; see the egress package
 
 	Command string
 	Args    []string
 	// Env is the server's environment, beside the few harmless variables
 	// (PATH, HOME, LANG and the like) that it inherits.
-	Env map[string]Secret
+	Env map[string]secret.Text
 	Dir string
 
 	Limits Limits
@@ -296,17 +297,17 @@ func (b *Backend) drop(l relay.Line) {
 }
 
 // baseHeader checks the configured headers and gives what every request has.
-func baseHeader(static map[string]Secret) (http.Header, error) {
+func baseHeader(static map[string]secret.Text) (http.Header, error) {
 	h := make(http.Header, len(static)+8)
 	for name, value := range static {
 		key := http.CanonicalHeaderKey(name)
 		switch {
-		case !validName(name) || !validValue(value.reveal()):
+		case !validName(name) || !validValue(value.Reveal()):
 			return nil, fmt.Errorf("header %q is not a valid HTTP header", name)
 		case strings.HasPrefix(key, "Mcp-") || reservedHeaders[key]:
 			return nil, fmt.Errorf("header %q belongs to the transport and cannot be configured", name)
 		}
-		h[key] = []string{value.reveal()}
+		h[key] = []string{value.Reveal()}
 	}
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = []string{"answerback"}

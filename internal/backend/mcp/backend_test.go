@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/internal/wire"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 func TestConfigIsChecked(t *testing.T) {
@@ -29,10 +31,10 @@ func TestConfigIsChecked(t *testing.T) {
 		"password":         {Config{Name: "n", Log: log, URL: "http://u:pw@a/", Client: client}, "password"},
 		"wrong transport":  {Config{Name: "n", Log: log, URL: "http://a", Client: client, Transport: Stdio}, "transport"},
 		"http command":     {Config{Name: "n", Log: log, Command: "x", Transport: HTTP}, "transport"},
-		"bad header name":  {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]Secret{"a b": NewSecret("x")}}, "valid"},
-		"bad header value": {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]Secret{"a": NewSecret("x\r\ny")}}, "valid"},
-		"reserved":         {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]Secret{"mcp-session-id": NewSecret("x")}}, "belongs to the transport"},
-		"content type":     {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]Secret{"content-type": NewSecret("x")}}, "belongs to the transport"},
+		"bad header name":  {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]secret.Text{"a b": secret.New("x")}}, "valid"},
+		"bad header value": {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]secret.Text{"a": secret.New("x\r\ny")}}, "valid"},
+		"reserved":         {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]secret.Text{"mcp-session-id": secret.New("x")}}, "belongs to the transport"},
+		"content type":     {Config{Name: "n", Log: log, URL: "http://a", Client: client, Headers: map[string]secret.Text{"content-type": secret.New("x")}}, "belongs to the transport"},
 	} {
 		_, err := New(test.cfg)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -45,14 +47,14 @@ func TestSecretsDoNotShow(t *testing.T) {
 	const text = "hunter2"
 	cfg := Config{
 		Name: "n", URL: "http://127.0.0.1", Client: http.DefaultClient, Log: slog.New(slog.DiscardHandler),
-		Headers: map[string]Secret{"Authorization": NewSecret(text)}, Env: map[string]Secret{"K": NewSecret(text)},
+		Headers: map[string]secret.Text{"Authorization": secret.New(text)}, Env: map[string]secret.Text{"K": secret.New(text)},
 	}
 	b, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	for _, v := range []any{cfg.Headers, cfg, &cfg, NewSecret(text), b, b.modern, struct{ b *Backend }{b}} {
+	for _, v := range []any{cfg.Headers, cfg, &cfg, secret.New(text), b, b.modern, struct{ b *Backend }{b}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}

@@ -203,10 +203,8 @@ type fake struct {
 	post func(w http.ResponseWriter, r *http.Request, m *wire.Message)
 	get  func(w http.ResponseWriter, r *http.Request)
 
-	mu       sync.Mutex
-	messages []string // notifications and responses of the client
-	got      chan string
-	deleted  chan string
+	got     chan string // notifications and responses of the client
+	deleted chan string
 }
 
 const fakeSession = "session-1"

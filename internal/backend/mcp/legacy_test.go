@@ -13,6 +13,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func TestHandshakeIsSentAsItStandsAndSessionIsKept(t *testing.T) {
 		}
 		f.ServeHTTP(w, r)
 	}))
-	b := newBackend(t, Config{URL: srv.URL, Headers: map[string]Secret{"Authorization": NewSecret("Bearer s3cret")}})
+	b := newBackend(t, Config{URL: srv.URL, Headers: map[string]secret.Text{"Authorization": secret.New("Bearer s3cret")}})
 	line := open(t, b, nil)
 	if !strings.Contains(first, `"params":`+helloParams+`}`) {
 		t.Errorf("initialize was %s", first)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func TestModernRequestPassesUntouched(t *testing.T) {
 		got <- seen{string(body), r.Header.Clone()}
 		sendJSON(w, `{"jsonrpc":"2.0","id":"mine","result":{"resultType":"complete"}}`)
 	}))
-	line := stateless(t, newBackend(t, Config{URL: srv.URL, Headers: map[string]Secret{"X-Key": NewSecret("k")}}))
+	line := stateless(t, newBackend(t, Config{URL: srv.URL, Headers: map[string]secret.Text{"X-Key": secret.New("k")}}))
 	raw := `{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"pre__é","arguments":{},` + modernMeta + `}}`
 	out := outgoing(t, raw)
 	out.Edits = []wire.Edit{{Span: out.Msg.Name, With: []byte(`"é"`)}}

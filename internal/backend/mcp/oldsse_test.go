@@ -102,7 +102,7 @@ func TestOldEventBeyondTheLimit(t *testing.T) {
 	gate := make(chan struct{})
 	b := old(t, "/messages", func(write func(string)) {
 		<-gate
-		write(data("", strings.Repeat("x", 8<<10)))
+		write(data("", `{"jsonrpc":"2.0","result":{"x":"`+strings.Repeat("x", 8<<10)))
 	})
 	line, err := b.Open(t.Context(), relay.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()})
 	if err != nil {

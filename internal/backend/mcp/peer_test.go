@@ -17,7 +17,7 @@ import (
 
 // sdkServer is a server made with the Go SDK, with tools that ask.
 func sdkServer() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, &sdk.ServerOptions{HasTools: true})
+	s := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, &sdk.ServerOptions{Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}})
 	type in struct {
 		Text string `json:"text,omitempty"`
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/internal/wire"
+
+	"github.com/answerback/answerback/internal/secret"
 )
 
 const (
@@ -37,7 +39,7 @@ var inherited = []string{
 	"SYSTEMROOT", "USERNAME", "USERPROFILE", "WINDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
 }
 
-func environment(own map[string]Secret) []string {
+func environment(own map[string]secret.Text) []string {
 	env := make([]string, 0, len(inherited)+len(own))
 	for _, name := range inherited {
 		if _, ours := own[name]; ours {
@@ -48,7 +50,7 @@ func environment(own map[string]Secret) []string {
 		}
 	}
 	for name, v := range own {
-		env = append(env, name+"="+v.reveal())
+		env = append(env, name+"="+v.Reveal())
 	}
 	slices.Sort(env)
 	return env

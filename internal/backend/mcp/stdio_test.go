@@ -16,6 +16,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -26,7 +27,7 @@ func stdioPeer(t *testing.T, mode string, limits Limits) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Command: exe, Limits: limits, Env: map[string]Secret{peerMode: NewSecret(mode), "MINE": NewSecret("given"), "GORACE": NewSecret("atexit_sleep_ms=0")}}
+	return Config{Command: exe, Limits: limits, Env: map[string]secret.Text{peerMode: secret.New(mode), "MINE": secret.New("given"), "GORACE": secret.New("atexit_sleep_ms=0")}}
 }
 
 func list(t *testing.T) relay.Outgoing {
@@ -217,7 +218,7 @@ func TestEnvironmentIsExplicit(t *testing.T) {
 	for own, want := range map[string]string{"": "/nowhere", "/configured": "/configured"} {
 		cfg := stdioPeer(t, "env", Limits{})
 		if own != "" {
-			cfg.Env["HOME"] = NewSecret(own)
+			cfg.Env["HOME"] = secret.New(own)
 		}
 		line := open(t, newBackend(t, cfg), nil)
 		reply, err := line.Call(t.Context(), list(t), newRecorder())

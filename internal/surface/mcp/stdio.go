@@ -60,7 +60,7 @@ type pipe struct {
 	life    context.Context
 	end     context.CancelCauseFunc
 	work    context.Context // of legacy calls
-	session Session // nil before initialize; used by the goroutine that serves
+	session Session         // nil before initialize; used by the goroutine that serves
 
 	calls sync.WaitGroup
 	room  chan struct{} // a place for each call that may run

@@ -1,4 +1,4 @@
-package config_test
+package secret_test
 
 import (
 	"bytes"
@@ -10,25 +10,25 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/secret"
 )
 
 func TestSecretNeverShowsItself(t *testing.T) {
-	s := config.NewSecret("hunter2")
-	if s.Reveal() != "hunter2" || (config.Secret{}).Reveal() != "" {
+	s := secret.New("hunter2")
+	if s.Reveal() != "hunter2" || (secret.Text{}).Reveal() != "" {
 		t.Fatal("Reveal does not give the text")
 	}
 	shown := map[string]string{"String": s.String(), "GoString": s.GoString()}
 	for _, verb := range strings.Split("v +v #v s q x X d T t p 10s -20q", " ") {
 		shown["%"+verb] = fmt.Sprintf("%"+verb, s)
 		shown["&%"+verb] = fmt.Sprintf("%"+verb, &s)
-		shown["{exported}%"+verb] = fmt.Sprintf("%"+verb, struct{ S config.Secret }{s})
-		shown["{unexported}%"+verb] = fmt.Sprintf("%"+verb, struct{ s config.Secret }{s})
-		shown["map%"+verb] = fmt.Sprintf("%"+verb, map[string]config.Secret{"k": s})
-		shown["config%"+verb] = fmt.Sprintf("%"+verb, config.Backend{Env: map[string]config.Secret{"k": s}})
+		shown["{exported}%"+verb] = fmt.Sprintf("%"+verb, struct{ S secret.Text }{s})
+		shown["{unexported}%"+verb] = fmt.Sprintf("%"+verb, struct{ s secret.Text }{s})
+		shown["map%"+verb] = fmt.Sprintf("%"+verb, map[string]secret.Text{"k": s})
+		shown["config%"+verb] = fmt.Sprintf("%"+verb, struct{ Env map[string]secret.Text }{Env: map[string]secret.Text{"k": s}})
 	}
 	for name, marshal := range map[string]func(any) ([]byte, error){"json": json.Marshal, "yaml": yaml.Marshal} {
-		for what, v := range map[string]any{"value": s, "pointer": &s, "map": map[string]config.Secret{"k": s}} {
+		for what, v := range map[string]any{"value": s, "pointer": &s, "map": map[string]secret.Text{"k": s}} {
 			text, err := marshal(v)
 			if err != nil {
 				t.Errorf("%s of %s: %v", name, what, err)
@@ -44,7 +44,7 @@ func TestSecretNeverShowsItself(t *testing.T) {
 		"slog json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
 	} {
 		var b bytes.Buffer
-		slog.New(handler(&b)).Info("x", "secret", s, "in", map[string]config.Secret{"k": s}, "group", slog.GroupValue(slog.Any("s", &s)))
+		slog.New(handler(&b)).Info("x", "secret", s, "in", map[string]secret.Text{"k": s}, "group", slog.GroupValue(slog.Any("s", &s)))
 		shown[name] = b.String()
 	}
 	if shown["%v"] != "[redacted]" || shown["%x"] != "[redacted]" {
