@@ -81,7 +81,7 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 		Limits: relay.Limits{
 			CallTimeout: cfg.Limits.CallTimeout, CallCap: cfg.Limits.CallCap,
 			CallsPerSession: cfg.Limits.CallsPerSession, StateAge: cfg.Limits.CallCap,
-			Away: cfg.Asks.Timeout, Round: 50 * time.Second, Parked: cfg.Asks.MaxOpenPerPrincipal,
+			Away: cfg.Limits.Away, Round: cfg.Limits.Round, Parked: cfg.Asks.MaxOpenPerPrincipal,
 			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)},
 		},
 	})
@@ -172,7 +172,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout})
+		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away})
 	}
 	return entries, nil
 }
@@ -186,7 +186,9 @@ func (g *gateway) reload(cfg *config.Config) error {
 	kept := g.backends
 	next := maps.Clone(kept)
 	for _, name := range slices.Concat(diff.Removed, diff.Changed) {
-		delete(next, name)
+		if !cfg.Backends[name].SameServer(g.cfg.Backends[name]) {
+			delete(next, name)
+		}
 	}
 	g.backends = next
 	entries, err := g.entries(cfg)

@@ -58,6 +58,8 @@ type Limits struct {
 	SessionIdle          time.Duration `yaml:"session_idle" doc:"A session without traffic ends after this time." min:"10s" max:"30d"`
 	CallTimeout          time.Duration `yaml:"call_timeout" doc:"How long a backend may work on a call. Time in which a person is being asked does not count." min:"1s" max:"30d"`
 	CallCap              time.Duration `yaml:"call_cap" doc:"How long a call may take altogether, waiting for people included." min:"1s" max:"30d"`
+	Away                 time.Duration `yaml:"away" doc:"How long a call at a legacy server waits for a modern client that was sent away with a question." min:"10s" max:"30d"`
+	Round                time.Duration `yaml:"round" doc:"How long such a client is kept waiting before it is asked to call again; below the clients' own timeouts, which are often 60 seconds." min:"5s" max:"1h"`
 	CallsPerSession      int           `yaml:"calls_per_session" doc:"Most calls under way at once in one client session." min:"1" max:"100000"`
 	Drain                time.Duration `yaml:"drain" doc:"How long calls under way may go on at shutdown, or when their backend is taken out by a reload." min:"0s" max:"1h"`
 }
@@ -73,6 +75,7 @@ type Backend struct {
 	Headers     map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
 	Tools       Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
 	CallTimeout time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
+	Away        time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`
 	Disabled    bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
 
 	// written keeps url and args as they stand in the file where variables
@@ -112,6 +115,8 @@ func Default() *Config {
 			SessionIdle:          time.Hour,
 			CallTimeout:          5 * time.Minute,
 			CallCap:              24 * time.Hour,
+			Away:                 5 * time.Minute,
+			Round:                50 * time.Second,
 			CallsPerSession:      256,
 			Drain:                30 * time.Second,
 		},

@@ -11,8 +11,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/secret"
 )
 
 func write(t *testing.T, path, text string) {
@@ -158,6 +160,20 @@ backends:
 	}
 	if !reflect.DeepEqual(got, want) || got.Empty() {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A server that is only offered otherwise is the same server.
+func TestSameServer(t *testing.T) {
+	a := config.Backend{URL: "https://example.com/", Headers: map[string]secret.Text{"A": secret.New("one")}}
+	b := a
+	b.Tools.Deny, b.CallTimeout = []string{"x"}, time.Minute
+	if !a.SameServer(b) {
+		t.Error("another allow-list made it another server")
+	}
+	b.Headers = map[string]secret.Text{"A": secret.New("two")}
+	if a.SameServer(b) {
+		t.Error("another credential left it the same server")
 	}
 }
 

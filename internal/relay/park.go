@@ -41,6 +41,7 @@ type parked struct {
 	who   ask.Principal
 	lease *lease
 	call  *call
+	away  time.Duration // how long it waits for its client
 
 	done  chan struct{} // closed when the backend answered
 	reply Reply
@@ -70,8 +71,11 @@ type open struct {
 // start begins a new call on a session of its own.
 func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, msg *wire.Message, name string) (*parked, error) {
 	pk := &parked{
-		lot: l, id: rand.Text(), who: who,
+		lot: l, id: rand.Text(), who: who, away: l.relay.limits.Away,
 		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
+	}
+	if e.Away > 0 {
+		pk.away = e.Away
 	}
 	if err := l.admit(pk); err != nil {
 		return nil, err
@@ -89,7 +93,7 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 		return nil, err
 	}
 	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name}
-	limits := exchange.Limits{Work: l.relay.timeout(e), Total: l.relay.limits.CallCap, Away: l.relay.limits.Away}
+	limits := exchange.Limits{Work: l.relay.timeout(e), Total: l.relay.limits.CallCap, Away: pk.away}
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, limits.Work, limits.Total)
 	pk.call = c
@@ -281,7 +285,7 @@ func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
 		b = append(b, '}')
 	}
 	b = append(b, `,"requestState":"`+pk.id+"."+strconv.Itoa(pk.round)+`"}}`...)
-	pk.patient = time.AfterFunc(pk.lot.relay.limits.Away, func() {
+	pk.patient = time.AfterFunc(pk.away, func() {
 		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
 	})
 	pk.mu.Unlock()

@@ -34,6 +34,9 @@ type Entry struct {
 	// Timeout bounds the work of one call, the time of people not counted.
 	// Zero means the relay's own.
 	Timeout time.Duration
+	// Away bounds how long a call waits for a client that was sent away with
+	// a question. Zero means the relay's own.
+	Away time.Duration
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
