@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -252,6 +253,9 @@ func (g *gateway) close(ctx context.Context) {
 func listen(cfg *config.Config, log *slog.Logger) (net.Listener, error) {
 	ln, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("cannot listen on %s: something else does, perhaps another gateway; stop it, or choose another address with listen", cfg.Listen)
+		}
 		return nil, fmt.Errorf("cannot listen on %s: %w", cfg.Listen, err)
 	}
 	addr, ok := ln.Addr().(*net.TCPAddr)
