@@ -30,6 +30,8 @@ type stream struct {
 	id       string // its part of event ids; "" until the first event of a legacy stream
 	next     uint64 // the number of its next event; the first is 1
 	sent     uint64 // the highest number that was written to a connection
+	lead     []byte // a priming event that goes out with the next write
+	leads    uint64 // its number
 	log      eventLog
 	waiting  [][]byte // responses that have come while it can still be plain JSON
 	one      [1][]byte
@@ -146,14 +148,13 @@ func (st *stream) begin() bool {
 }
 
 // prime gives the client an event id before there is anything to say, so that
-// it can come back from the start.
+// it can come back from the start. It goes out with what is written next: a
+// write of its own would cost as much as the message.
 func (st *stream) prime() {
 	n := st.next
 	st.next++
-	frame := sse.AppendRetry(nil, retryAfter)
-	if st.write(sse.Append(frame, st.eventID(n), "", nil)) {
-		st.sent = n
-	}
+	st.lead = sse.Append(sse.AppendRetry(nil, retryAfter), st.eventID(n), "", nil)
+	st.leads = n
 }
 
 // retryAfter is how long a client is asked to wait before it comes back to a
@@ -165,9 +166,17 @@ func (st *stream) write(frame []byte) bool {
 	if st.conn == nil {
 		return false
 	}
+	lead := st.lead
+	st.lead = nil
+	if lead != nil {
+		frame = append(lead, frame...)
+	}
 	if err := st.conn.write(frame); err != nil {
 		st.release()
 		return false
+	}
+	if lead != nil {
+		st.sent = max(st.sent, st.leads)
 	}
 	return true
 }
@@ -303,6 +312,7 @@ func (st *stream) follow(ctx context.Context, w http.ResponseWriter, after uint6
 	missed := st.log.after(after)
 	if fresh && len(missed) == 0 && st.sess.primes.Load() {
 		st.prime()
+		st.write(nil)
 	}
 	for _, e := range missed {
 		if !st.write(e.frame) {
