@@ -54,9 +54,13 @@ func (c *conversation) run(ctx context.Context) (relay.Reply, error) {
 			return reply, err
 		}
 		m := &reply.Msg
-		if m.Text(m.ResultType) != "input_required" {
+		switch m.Text(m.ResultType) {
+		case "input_required":
+		case "complete", "":
 			c.finished()
 			return c.legacy(reply)
+		default:
+			return relay.Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, "Backend "+c.line.cfg.Backend+" answered with a type of result that a legacy client cannot be given.")
 		}
 		state = m.Field(m.ResultState)
 		var fault []byte

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -67,7 +68,7 @@ func Open(cfg Config) (*Line, error) {
 	l := &Line{
 		cfg: cfg, welcome: welcome,
 		info: wire.Get(params, at, "clientInfo").Of(params),
-		caps: wire.Get(params, at, "capabilities").Of(params),
+		caps: era.WithoutTasks(wire.Get(params, at, "capabilities").Of(params)),
 		uris: make(map[string]struct{}),
 	}
 	l.life, l.end = context.WithCancel(context.Background())
@@ -86,13 +87,16 @@ func (l *Line) Notify(context.Context, []byte) error { return nil }
 
 // Call carries one request through as many rounds as it takes.
 func (l *Line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
-	switch out.Msg.Method() {
-	case "logging/setLevel":
+	switch method := out.Msg.Method(); {
+	case strings.HasPrefix(method, "tasks/"):
+		// The two eras have different tasks under the same names.
+		return relay.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a legacy client and a modern backend.")
+	case method == "logging/setLevel":
 		level := out.Msg.Text(out.Msg.Level)
 		l.level.Store(&level)
 		return l.done(out.Msg)
-	case "resources/subscribe", "resources/unsubscribe":
-		if err := l.subscribe(out.Msg.Text(out.Msg.URI), out.Msg.Method() == "resources/subscribe"); err != nil {
+	case method == "resources/subscribe", method == "resources/unsubscribe":
+		if err := l.subscribe(out.Msg.Text(out.Msg.URI), method == "resources/subscribe"); err != nil {
 			return relay.Reply{}, err
 		}
 		return l.done(out.Msg)

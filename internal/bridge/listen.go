@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -160,8 +161,11 @@ func (s *subscription) listen(ctx context.Context, filter []byte) (relay.Reply, 
 }
 
 // Notify passes a change on, without the id of a subscription that the client
-// knows nothing of.
+// knows nothing of. Of tasks the client knows nothing either.
 func (s *subscription) Notify(m *wire.Message) {
+	if strings.HasPrefix(m.Method(), "notifications/tasks") {
+		return
+	}
 	if m.Method() == "notifications/subscriptions/acknowledged" {
 		s.once.Do(func() { close(s.acked) })
 		return

@@ -55,7 +55,7 @@ func Welcome(discovered *wire.Message, version, name string) []byte {
 	if caps := wire.Get(raw, result, "capabilities"); caps.IsZero() {
 		b = append(b, "{}"...)
 	} else {
-		b = append(b, Without(caps.Of(raw), "extensions")...)
+		b = append(b, Without(caps.Of(raw), "extensions", "tasks")...)
 	}
 	b = append(b, `,"serverInfo":`...)
 	if info := wire.Get(raw, discovered.ResultMeta, metaServerInfo); info.IsZero() {
@@ -71,12 +71,13 @@ func Welcome(discovered *wire.Message, version, name string) []byte {
 }
 
 // Legacise gives the edits that make a modern request a legacy one: without
-// the keys of _meta and params that only the modern era has. Trace and vendor
-// keys stay.
+// the keys of _meta and params that only the modern era has, and without the
+// wish for a legacy task, which the modern era ignores. Trace and vendor keys
+// stay.
 func Legacise(m *wire.Message) []wire.Edit {
 	var edits []wire.Edit
 	if !m.Params.IsZero() {
-		edits = drops(m.Raw, m.Params, m.InputResponses, m.RequestState)
+		edits = drops(m.Raw, m.Params, m.InputResponses, m.RequestState, wire.Get(m.Raw, m.Params, "task"))
 	}
 	if !m.Meta.IsZero() {
 		edits = append(edits, drops(m.Raw, m.Meta, m.MetaVersion, m.MetaClientInfo, m.MetaCapabilities, m.MetaLogLevel)...)

@@ -71,8 +71,8 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 		msg = &m
 	}
 	switch method := msg.Method(); {
-	case era.Removed(method):
-		return Reply{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+".")
+	case era.Removed(method) || isTask(method):
+		return Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
 	case method == "server/discover":
 		return x.discover(ctx, msg)
 	case method == "subscriptions/listen":
@@ -103,7 +103,7 @@ func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error
 	w := l.line.Welcome()
 	text, _ := wire.Unquote(wire.Get(w.Raw, w.Result, "instructions").Of(w.Raw))
 	body := era.DiscoverResult(era.Discovery{
-		Capabilities: era.Without(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw), "tasks"),
+		Capabilities: era.WithoutTasks(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw)),
 		ServerInfo:   wire.Get(w.Raw, w.Result, "serverInfo").Of(w.Raw),
 		Instructions: text,
 	})

@@ -6,5 +6,6 @@
 // It declares what a surface and a backend are (see contract.go) and belongs
 // to neither: it knows no HTTP streams, no processes and no pages. Messages
 // pass through it as bytes; what it changes is a closed list: ids, progress
-// tokens, names, requestState, and capabilities that nobody can serve.
+// tokens, names, the ids of tasks, requestState, and capabilities that nobody
+// can serve.
 package relay

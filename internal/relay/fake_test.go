@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,7 +26,8 @@ type fakeServer struct {
 	name string
 	// serve answers one request with the raw response, whose id it must copy.
 	serve  func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
-	legacy bool // it knows nothing of server/discover
+	legacy bool   // it knows nothing of server/discover
+	caps   string // what it says there that it can; "" for nothing
 	// refuse makes Open fail.
 	refuse error
 
@@ -50,7 +52,8 @@ func (f *fakeServer) Discover(context.Context) (wire.Message, error) {
 	if f.legacy {
 		return wire.Message{}, f.refuse
 	}
-	return scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`), f.refuse
+	caps := cmp.Or(f.caps, "{}")
+	return scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":` + caps + `}}`), f.refuse
 }
 
 func (f *fakeServer) Stateless(context.Context, ask.Principal) (Line, error) {

@@ -59,8 +59,8 @@ func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Ses
 }
 
 // joinedCapabilities are those that the joined endpoint serves whatever its
-// backends can do: a list may be empty. Tasks are left out, because their ids
-// could not be told apart.
+// backends can do: a list may be empty. The tasks of the legacy era are left
+// out, because their ids could not be told apart.
 const joinedCapabilities = `{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`
 
 // joinedHello gives the handshake of a joined session's lines: the client's

@@ -25,6 +25,10 @@ const (
 func (j *modernJoin) listen(ctx context.Context) (Response, error) {
 	msg := j.call.msg
 	id := msg.Field(msg.ID)
+	tasks, err := j.taskFilter()
+	if err != nil {
+		return Response{}, err
+	}
 	s := &subscription{join: j, id: id, acked: make(map[string]bool), waiting: len(j.table.entries)}
 	s.changes = catalog.NewDebouncer(changeWait, s.tellChanged)
 	defer s.changes.Close()
@@ -35,9 +39,11 @@ func (j *modernJoin) listen(ctx context.Context) (Response, error) {
 	for i := range j.table.entries {
 		e := &j.table.entries[i]
 		wg.Go(func() {
-			defer s.heard(e.Backend.Name(), nil)
-			if err := j.listenAt(ctx, e, filter, wanted[e.Backend.Name()], s); err != nil && ctx.Err() == nil {
-				j.relay.log.Warn("backend cannot be listened to", "backend", e.Backend.Name(), "err", err)
+			name := e.Backend.Name()
+			defer s.heard(name, nil)
+			err := j.listenAt(ctx, e, j.share(filter, wanted[name], tasks.share(name)), &backendStream{s, name, tasks.by[name]})
+			if err != nil && ctx.Err() == nil {
+				j.relay.log.Warn("backend cannot be listened to", "backend", name, "err", err)
 			}
 		})
 	}
@@ -68,19 +74,23 @@ func (j *modernJoin) subscribed(ctx context.Context, filter wire.Span) map[strin
 	return wanted
 }
 
-// listenAt listens at one backend, with its share of the resources.
-func (j *modernJoin) listenAt(ctx context.Context, e *Entry, filter wire.Span, uris []byte, s *subscription) error {
+// share gives the edits that leave one backend its share of the resources and
+// of the tasks.
+func (j *modernJoin) share(filter wire.Span, uris []byte, tasks []wire.Edit) []wire.Edit {
+	at := wire.Get(j.call.msg.Raw, filter, "resourceSubscriptions")
+	if at.IsZero() {
+		return tasks
+	}
+	return sorted(append(tasks, wire.Edit{Span: at, With: append(append([]byte{'['}, uris...), ']')}))
+}
+
+// listenAt listens at one backend.
+func (j *modernJoin) listenAt(ctx context.Context, e *Entry, edits []wire.Edit, to *backendStream) error {
 	line, err := j.relay.stateless(ctx, e, j.who, j.caps)
 	if err != nil {
 		return err
 	}
-	msg := j.call.msg
-	var edits []wire.Edit
-	if at := wire.Get(msg.Raw, filter, "resourceSubscriptions"); !at.IsZero() {
-		share := append(append([]byte{'['}, uris...), ']')
-		edits = append(edits, wire.Edit{Span: at, With: share})
-	}
-	reply, err := line.Call(ctx, Outgoing{Msg: msg, Edits: edits}, &backendStream{s, e.Backend.Name()})
+	reply, err := line.Call(ctx, Outgoing{Msg: j.call.msg, Edits: edits}, to)
 	if err == nil && reply.Msg.Kind == wire.Failure {
 		err = named(e.Backend.Name(), &UpstreamError{Backend: e.Backend.Name(), Reply: reply})
 	}
@@ -157,18 +167,20 @@ func unionOf(filters [][]byte) []byte {
 			}
 		}
 	}
-	var uris []byte
-	for _, f := range filters {
-		for at := range wire.Elements(f, wire.Get(f, wire.Span{End: len(f)}, "resourceSubscriptions")) {
-			if len(uris) > 0 {
-				uris = append(uris, ',')
+	for _, key := range []string{"resourceSubscriptions", "taskIds"} {
+		var items []byte
+		for _, f := range filters {
+			for at := range wire.Elements(f, wire.Get(f, wire.Span{End: len(f)}, key)) {
+				if len(items) > 0 {
+					items = append(items, ',')
+				}
+				items = append(items, at.Of(f)...)
 			}
-			uris = append(uris, at.Of(f)...)
 		}
-	}
-	if len(uris) > 0 {
-		sep()
-		b = append(append(append(b, `"resourceSubscriptions":[`...), uris...), ']')
+		if len(items) > 0 {
+			sep()
+			b = append(append(append(append(append(b, '"'), key...), `":[`...), items...), ']')
+		}
 	}
 	return append(b, '}')
 }
@@ -198,9 +210,13 @@ func (s *subscription) tellChanged(l catalog.List) {
 type backendStream struct {
 	*subscription
 	backend string
+	tasks   known // those of this backend
 }
 
 func (s *backendStream) Notify(msg *wire.Message) {
+	if msg = s.join.told(s.backend, s.tasks, msg); msg == nil {
+		return
+	}
 	method := msg.Method()
 	if method == "notifications/subscriptions/acknowledged" {
 		s.heard(s.backend, wire.Get(msg.Raw, msg.Params, "notifications").Of(msg.Raw))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
@@ -54,15 +56,29 @@ type round struct {
 	caps   era.Caps
 	params http.Header
 	call   *call
+	tasks  known // those that the request names
 }
 
-func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
-	name := rd.call.asker.name
-	method := rd.call.msg.Method()
-	if method == "tools/call" && !e.Filter.Allows(name) {
-		return Response{}, noTool(name)
+// Notify passes a notification on, with the ids of tasks that the client has.
+func (rd *round) Notify(msg *wire.Message) {
+	if msg = rd.told(rd.call.asker.backend, rd.tasks, msg); msg != nil {
+		rd.call.Notify(msg)
 	}
-	reply, err := rd.forward(ctx, found{entry: e, own: name})
+}
+
+// Question carries a question of the call.
+func (rd *round) Question(q *Question) { rd.call.Question(q) }
+
+// self finds the call behind a sink.
+func (rd *round) self() *call { return rd.call }
+
+func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
+	method := rd.call.msg.Method()
+	to, err := rd.at(e, method)
+	if err != nil {
+		return Response{}, err
+	}
+	reply, err := rd.forward(ctx, to)
 	if err != nil {
 		return Response{Event: reply.Event}, err
 	}
@@ -74,10 +90,27 @@ func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
 	return restore(reply, rd.call.msg.Field(rd.call.msg.ID)), nil
 }
 
+// at gives the way to the one backend of an endpoint, where names are its own
+// but for those of tasks.
+func (rd *round) at(e *Entry, method string) (found, error) {
+	name := rd.call.asker.name
+	switch {
+	case method == "tools/call" && !e.Filter.Allows(name):
+		return found{}, noTool(name)
+	case method == "subscriptions/listen":
+		f, err := rd.taskFilter()
+		rd.tasks = f.by[e.Backend.Name()]
+		return found{entry: e, own: name, edits: f.share(e.Backend.Name())}, err
+	case isTask(method):
+		return rd.task(map[string]*Entry{e.Backend.Name(): e})
+	}
+	return found{entry: e, own: name}, nil
+}
+
 // forward sends the request to its backend with the edits given, and makes
 // the reply fit for the client: a requestState is sealed before it leaves and
-// opened when it comes back, and no question passes that the client did not
-// declare.
+// opened when it comes back, and no question and no type of result passes
+// that the client did not declare.
 func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
@@ -96,17 +129,14 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if state != nil {
 		edits = append(edits, *state)
 	}
-	reply, err := line.Call(ctx, Outgoing{Msg: msg, Edits: sorted(edits), Name: to.own, Params: rd.params}, rd.call)
+	reply, err := line.Call(ctx, Outgoing{Msg: msg, Edits: sorted(edits), Name: to.own, Params: rd.params}, rd)
 	if err != nil {
 		return Reply{Event: reply.Event}, err
 	}
 	if reply.Status == 0 {
 		reply.Status = statusOf(&reply.Msg)
 	}
-	if reply.Msg.Text(reply.Msg.ResultType) == "input_required" {
-		return rd.inputRequired(name, reply)
-	}
-	return reply, nil
+	return rd.typed(name, reply)
 }
 
 // statusOf gives the HTTP status of a response that came over a transport
@@ -125,13 +155,8 @@ func statusOf(m *wire.Message) int {
 // inputRequired checks the questions of a reply and seals its state.
 func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
 	m := &reply.Msg
-	if rd.relay.desk == nil && !m.InputRequests.IsZero() {
-		return Reply{}, ask.Errorf(ask.SwitchedOff, "The backend "+backend+" asked a question, and questions are switched off at the gateway (asks.enabled).")
-	}
-	for q := range wire.Members(m.Raw, m.InputRequests) {
-		if err := rd.checkInput(backend, m, q.Value); err != nil {
-			return Reply{}, err
-		}
+	if err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
+		return Reply{}, err
 	}
 	if m.ResultState.IsZero() {
 		return reply, nil
@@ -146,6 +171,20 @@ func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
 	}
 	reply.Msg = msg
 	return reply, nil
+}
+
+// checkInputs refuses questions, an object of them, that the client cannot be
+// asked.
+func (rd *round) checkInputs(backend string, m *wire.Message, inputs wire.Span) error {
+	if rd.relay.desk == nil && !inputs.IsZero() {
+		return ask.Errorf(ask.SwitchedOff, "The backend "+backend+" asked a question, and questions are switched off at the gateway (asks.enabled).")
+	}
+	for q := range wire.Members(m.Raw, inputs) {
+		if err := rd.checkInput(backend, m, q.Value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkInput refuses a question that the client did not say it can answer.
@@ -190,16 +229,13 @@ func (j *modernJoin) do(ctx context.Context) (Response, error) {
 	}
 	switch method {
 	case "server/discover":
-		return result(id, era.DiscoverResult(era.Discovery{Capabilities: []byte(joinedCapabilities), ServerInfo: j.relay.info})), nil
+		return result(id, era.DiscoverResult(era.Discovery{Capabilities: j.capabilities(ctx), ServerInfo: j.relay.info})), nil
 	case "subscriptions/listen":
 		return j.listen(ctx)
 	case "resources/subscribe", "resources/unsubscribe":
 		return Response{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+": use subscriptions/listen.")
 	}
-	f := finder{table: j.table, prefixed: j.relay.prefixed(j.table), gather: func(l catalog.List) []catalog.Part {
-		return j.gather(ctx, l).parts
-	}}
-	to, err := f.find(msg)
+	to, err := j.find(ctx)
 	if err != nil {
 		return Response{}, err
 	}
@@ -211,6 +247,42 @@ func (j *modernJoin) do(ctx context.Context) (Response, error) {
 		return Response{Event: reply.Event}, err
 	}
 	return restore(reply, id), nil
+}
+
+// find finds the backend of the request: of a task by its id, of all else by
+// its name.
+func (j *modernJoin) find(ctx context.Context) (found, error) {
+	if isTask(j.call.msg.Method()) {
+		return j.task(j.table.byName)
+	}
+	return finder{table: j.table, prefixed: j.relay.prefixed(j.table), gather: func(l catalog.List) []catalog.Part {
+		return j.gather(ctx, l).parts
+	}}.find(j.call.msg)
+}
+
+// capabilities are those of the joined endpoint, with tasks where at least
+// one backend has them. A backend that does not say in time has none.
+func (j *modernJoin) capabilities(ctx context.Context) []byte {
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	var tasks atomic.Bool
+	var wg sync.WaitGroup
+	for i := range j.table.entries {
+		b := j.table.entries[i].Backend
+		wg.Go(func() {
+			m, err := b.Discover(ctx)
+			if err == nil && m.Kind == wire.Result && era.Extends(wire.Get(m.Raw, m.Result, "capabilities").Of(m.Raw), era.Tasks) {
+				tasks.Store(true)
+				cancel() // one is enough
+			}
+		})
+	}
+	wg.Wait()
+	caps := []byte(joinedCapabilities)
+	if tasks.Load() {
+		caps = append(caps[:len(caps)-1], `,"extensions":{"`+era.Tasks+`":{}}}`...)
+	}
+	return caps
 }
 
 func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {

@@ -86,7 +86,7 @@ func (p *pool) pop(key leaseKey) *lease {
 }
 
 func (p *pool) open(ctx context.Context, key leaseKey, msg *wire.Message, h holder) (*lease, error) {
-	caps := msg.Field(msg.MetaCapabilities)
+	caps := era.WithoutTasks(msg.Field(msg.MetaCapabilities))
 	if p.relay.desk == nil {
 		caps = era.WithoutAsks(caps)
 	}

@@ -52,12 +52,18 @@ func (rd *round) bound(backend string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return append(bind(rd.who.Issuer, rd.who.Subject, backend, rd.call.msg.Method()), digest[:]...), nil
+}
+
+// bind writes words one after the other, each with its length, so that no
+// other words are written alike.
+func bind(words ...string) []byte {
 	var b []byte
-	for _, s := range []string{rd.who.Issuer, rd.who.Subject, backend, rd.call.msg.Method()} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
-		b = append(b, s...)
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(w)))
+		b = append(b, w...)
 	}
-	return append(b, digest[:]...), nil
+	return b
 }
 
 func sorted(edits []wire.Edit) []wire.Edit {

@@ -310,7 +310,8 @@ func TestListChangesAreGathered(t *testing.T) {
 }
 
 // TestModernDiscoverAndLists: the joined endpoint answers server/discover
-// itself, and its lists have what the modern era demands.
+// itself, from what it asked each backend once, and its lists have what the
+// modern era demands.
 func TestModernDiscoverAndLists(t *testing.T) {
 	g, one, two := routed(t)
 	m := rig.NewClient(t, g.URL)
@@ -327,8 +328,9 @@ func TestModernDiscoverAndLists(t *testing.T) {
 			t.Errorf("discover has no %s: %s", key, r.Raw)
 		}
 	}
-	if one.Count("server/discover")+two.Count("server/discover") != 0 {
-		t.Error("a backend was asked for what the gateway knows")
+	m.Modern("1", "server/discover", "{}", "{}").Final()
+	if a, b := one.Count("server/discover"), two.Count("server/discover"); a > 1 || b > 1 {
+		t.Errorf("the backends were asked %d and %d times for what the gateway knows", a, b)
 	}
 	for method, key := range map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"} {
 		r := m.Modern("1", method, "{}", "{}").Final()

@@ -117,12 +117,12 @@ func (c *Client) Modern(id, method, params, caps string) *Stream {
 	req.Header.Set("MCP-Protocol-Version", "2026-07-28")
 	req.Header.Set("Mcp-Method", method)
 	var body struct {
-		Params struct{ Name, URI string }
+		Params struct{ Name, URI, TaskID string }
 	}
 	if err := json.Unmarshal([]byte(raw), &body); err != nil {
 		c.t.Fatalf("bad request %s: %v", raw, err)
 	}
-	if name := body.Params.Name + body.Params.URI; name != "" {
+	if name := body.Params.Name + body.Params.URI + body.Params.TaskID; name != "" {
 		req.Header.Set("Mcp-Name", name)
 	}
 	return c.do(req)
