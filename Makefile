@@ -9,7 +9,7 @@ MAKEFLAGS     += --no-print-directory
 BIN     := $(CURDIR)/bin/answerback
 PEERS   := $(CURDIR)/.peers
 OUT     := .out
-TAGS    := conformance,e2e
+TAGS    := conformance,e2e,matrix
 RUNS    ?= 1
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
@@ -46,6 +46,14 @@ e2e: binary ## Real clients and servers through the gateway
 	$(install) npm go
 	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
 	  go test -json -tags e2e -count $(RUNS) -timeout 20m ./test/e2e/...
+
+.PHONY: matrix
+matrix: binary ## Every real client at every real server; the table goes to docs/compatibility.md
+	$(install) npm
+	$(summary) -name matrix -out $(OUT)/matrix.json -- env $(outer) \
+	  ANSWERBACK_TABLE=$(CURDIR)/docs/compatibility.md ANSWERBACK_TEXT=$(CURDIR)/$(OUT)/matrix.txt \
+	  bash -c 'go test -json -tags matrix -count $(RUNS) -parallel 4 -timeout 10m ./test/matrix/...; \
+	    code=$$?; cat $(OUT)/matrix.txt >&2; exit $$code'
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (10s) each

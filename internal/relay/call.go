@@ -24,9 +24,10 @@ type call struct {
 	cancel context.CancelCauseFunc
 	clock  clock
 
-	mu    sync.Mutex
-	asks  map[*carried]struct{} // open ones, made at the first
-	ended bool                  // no further ask may open
+	mu        sync.Mutex
+	asks      map[*carried]struct{} // open ones, made at the first
+	ended     bool                  // no further ask may open
+	abandoned bool                  // the client cancelled: whatever comes, nothing is owed
 }
 
 // newCall starts the clock of a call and derives its life from ctx.
@@ -40,8 +41,19 @@ func newCall(ctx context.Context, msg *wire.Message, peer Peer, a asker, work, l
 // end cancels a call from outside: its open asks end first, so that the
 // backend hears the end of its question before the end of the call.
 func (c *call) end(why *ask.Error) {
+	c.mu.Lock()
+	c.abandoned = c.abandoned || why.Code == ask.ClientCancelled
+	c.mu.Unlock()
 	c.endAsks(ask.Abandoned, why)
 	c.cancel(why)
+}
+
+// isAbandoned reports whether the client cancelled the call. The end of its
+// questions may make the backend answer before the cancel reaches it.
+func (c *call) isAbandoned() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.abandoned
 }
 
 // finish releases what a call holds after its final response. Questions that

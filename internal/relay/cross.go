@@ -2,8 +2,10 @@ package relay
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -127,4 +129,24 @@ func modernReply(r *Relay, reply Reply, method string) (Reply, error) {
 	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edits...), r.limits.Scan)
 	reply.Msg = msg
 	return reply, err
+}
+
+// notTaken makes the modern error of a request that a legacy server did not
+// take. Some of them answer a method that they do not know with a bare HTTP
+// status; for one that MCP does not define that is what it means.
+func notTaken(err error, backend, method string) error {
+	status, _ := ask.From(err).Data["status"].(int)
+	if (status == http.StatusBadRequest || status == http.StatusNotFound) && !defined(method) {
+		return ask.Wrap(ask.UnknownMethod, "Backend "+backend+" does not know the method "+method+".", err)
+	}
+	return err
+}
+
+// defined reports whether both eras define a method of servers.
+func defined(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read", "completion/complete":
+		return true
+	}
+	return catalog.ByMethod(method) != 0
 }

@@ -165,8 +165,13 @@ func (l *lot) attach(who ask.Principal, state string) (*parked, error) {
 func (pk *parked) run(ctx context.Context, out Outgoing) {
 	pk.reply, pk.err = pk.conduct(ctx, out)
 	pk.call.finish()
+	// The session is free before the client hears the end, so that its next
+	// call finds it; closing one may take a while.
+	kept := pk.lot.relay.pool.keep(pk.lease, pk.err == nil)
 	close(pk.done)
-	pk.lot.relay.pool.give(pk.lease, pk.err == nil)
+	if !kept {
+		closeLine(pk.lease.line)
+	}
 }
 
 // serve takes part in the call for one round: it gives the final reply, or
@@ -276,10 +281,12 @@ func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
 		}
 		b = wire.AppendString(b, o.key)
 		b = wire.AppendString(append(b, `:{"method":`...), o.ask.Method)
-		if len(o.ask.Params) > 0 {
-			b = append(append(b, `,"params":`...), o.ask.Params...)
+		// There are clients that cannot read a question without params.
+		params := o.ask.Params
+		if len(params) == 0 {
+			params = []byte("{}")
 		}
-		b = append(b, '}')
+		b = append(append(append(b, `,"params":`...), params...), '}')
 	}
 	if len(pk.open) > 0 {
 		b = append(b, '}')
@@ -299,7 +306,7 @@ func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
 func (pk *parked) collect(msg *wire.Message) (Reply, error) {
 	pk.lot.remove(pk)
 	if pk.err != nil {
-		return Reply{Event: pk.reply.Event}, pk.err
+		return Reply{Event: pk.reply.Event}, notTaken(pk.err, pk.call.asker.backend, msg.Method())
 	}
 	return modernReply(pk.lot.relay, pk.reply, msg.Method())
 }

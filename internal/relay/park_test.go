@@ -227,7 +227,6 @@ func TestLeasesAreNotShared(t *testing.T) {
 		r := newRelay(t, f)
 		for range 3 {
 			modernCall(r, alice, "1", "", newPeer())
-			synctest.Wait()
 		}
 		if len(f.opened) != 1 {
 			t.Errorf("%d sessions for one caller", len(f.opened))
@@ -241,6 +240,29 @@ func TestLeasesAreNotShared(t *testing.T) {
 		synctest.Wait()
 		if f.closed != 2 {
 			t.Errorf("%d idle sessions were closed, want 2", f.closed)
+		}
+		r.Close()
+	})
+}
+
+// A legacy question may have no params; there are modern clients that cannot
+// read one without, so it gets empty ones.
+func TestParkedQuestionAlwaysHasParams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+			q, reply, _ := newQuestion("roots/list", "")
+			sink.Question(q)
+			select {
+			case got := <-reply:
+				return okTo(msg, got), nil
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		}))
+		m := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}},"name":"t"}}`)
+		got := scan(string(r.Call(context.Background(), "old", alice, &m, nil, newPeer()).Body))
+		if want := `{"q1":{"method":"roots/list","params":{}}}`; string(got.Field(got.InputRequests)) != want {
+			t.Errorf("the client is asked %s, want %s", got.Field(got.InputRequests), want)
 		}
 		r.Close()
 	})

@@ -113,17 +113,22 @@ func (p *pool) open(ctx context.Context, key leaseKey, msg *wire.Message, h hold
 
 // give returns a lease. One whose session may still be busy is closed.
 func (p *pool) give(l *lease, clean bool) {
-	l.hold(nil)
-	p.mu.Lock()
-	keep := clean && !p.closed && len(p.idle[l.key]) < maxIdle
-	if keep {
-		p.idle[l.key] = append(p.idle[l.key], l)
-		l.expiry = time.AfterFunc(leaseIdle, func() { p.expire(l) })
-	}
-	p.mu.Unlock()
-	if !keep {
+	if !p.keep(l, clean) {
 		closeLine(l.line)
 	}
+}
+
+// keep is give for who closes the line itself where it is not kept.
+func (p *pool) keep(l *lease, clean bool) bool {
+	l.hold(nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !clean || p.closed || len(p.idle[l.key]) >= maxIdle {
+		return false
+	}
+	p.idle[l.key] = append(p.idle[l.key], l)
+	l.expiry = time.AfterFunc(leaseIdle, func() { p.expire(l) })
+	return true
 }
 
 // expire closes a lease that nobody took in time.

@@ -141,7 +141,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 	} else {
 		resp, err = s.join.call(ctx, c)
 	}
-	if cancelled(ctx, err) {
+	if c.isAbandoned() || cancelled(ctx, err) {
 		return Response{}
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func TestRequestStateIsBound(t *testing.T) {
 			"another backend":    do("two", alice, retry(`"name":"t","arguments":{"a":1,"b":2}`)),
 			"another tool":       do("one", alice, retry(`"name":"u","arguments":{"a":1,"b":2}`)),
 			"other arguments":    do("one", alice, retry(`"name":"t","arguments":{"a":1,"b":3}`)),
-			"a tampered state":   do("one", alice, strings.Replace(retry(`"name":"t","arguments":{"a":1,"b":2}`), state[8:9], flip(state[8:9]), 1)),
+			"a tampered state":   do("one", alice, `"requestState":`+state[:8]+flip(state[8:9])+state[9:]+`,"name":"t","arguments":{"a":1,"b":2}`),
 			"a state of its own": do("one", alice, `"requestState":"`+own+`","name":"t","arguments":{"a":1,"b":2}`),
 		} {
 			if !strings.Contains(string(m.Raw), "bad_request_state") || string(m.Field(m.ErrorCode)) != "-32602" {

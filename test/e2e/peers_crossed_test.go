@@ -7,72 +7,74 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/answerback/answerback/test/peer"
 	"github.com/answerback/answerback/test/rig"
 )
 
-// crossedPeers: a client and a server of different eras. A client that knows
-// both eras falls back to the server's; one that does not is told why, in the
-// words of its SDK.
-func crossedPeers(t *testing.T, w *world) {
-	legacy := rig.Start(t, plenty+"backends:\n"+backend("http", w.everythingHTTP)+backend("stdio", w.node, w.server, "stdio"))
-	modern := rig.Start(t, plenty+"backends:\n"+backend("v2", w.v2))
+// crossedPeers: clients and servers of different eras, at the doors that the
+// matrix does not go to: the joined one, with servers of both eras behind it,
+// and standard input and output. Each client stays in its era.
+func crossedPeers(t *testing.T, w *peer.World) {
+	legacy := peer.Backend("old", w.GoLegacy)
+	modern := peer.Backend("new", w.GoModern) + peer.Backend("v2", w.V2)
+	joined := rig.Start(t, peer.Plenty+"backends:\n"+legacy+modern+peer.Backend("reference", w.Node, w.Reference, "stdio"))
 
-	t.Run("modern client at legacy server", func(t *testing.T) {
-		auto := w.script("client 2.4.0 auto", "client-v2.mjs", "auto")
-		for _, c := range []client{auto, goSDK("2026-07-28"), mcpGo("modern", false)} {
-			t.Run(c.name+" falls back", func(t *testing.T) {
-				t.Parallel()
-				c.era = "legacy"
-				steps := []step{
-					{job{Call: "echo", Args: map[string]any{"message": "hi"}}, gets(nil, "Echo: hi")},
-					{job{Call: "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33}}, func(t *testing.T, e entry) {
-						t.Helper()
-						// It may ask for roots by itself at the same time.
-						e.Asked = slices.DeleteFunc(e.Asked, func(q string) bool { return q == "roots" })
-						gets([]string{"sampling Resource trigger-sampling-request context: Capital? 33"}, "Paris")(t, e)
-					}},
-				}
-				c.check(t, []stop{{"http", target{URL: legacy.URL + "/http"}, steps}, {"stdio", target{URL: legacy.URL + "/stdio"}, steps}})
-			})
-		}
-		c := w.script("client 2.4.0 pinned", "client-v2.mjs", "modern")
-		t.Run(c.name+" is refused", func(t *testing.T) {
+	for _, c := range []peer.Client{
+		w.Script("client 2.4.0 auto", "client-v2.mjs", "auto"), w.Script("client 2.4.0 pinned", "client-v2.mjs", "modern"),
+		peer.GoSDK("2026-07-28"), peer.MCPGo("modern", false),
+	} {
+		t.Run("modern/"+c.Name, func(t *testing.T) {
 			t.Parallel()
-			for i, rep := range c.tour(t, []target{{URL: legacy.URL + "/http"}, {URL: legacy.URL + "/stdio"}}) {
-				if rep.Error == nil || rep.Error.Code != "ERA_NEGOTIATION_FAILED" || !strings.Contains(rep.Error.Message, "2026-07-28") {
-					t.Errorf("backend %d: the client got %+v, error %+v", i, rep, rep.Error)
-				}
-			}
-		})
-	})
-
-	t.Run("legacy client at modern server", func(t *testing.T) {
-		for _, c := range []client{
-			w.script("client 2.4.0", "client-v2.mjs", "legacy"), w.script("sdk 1.32.2", "client-v1.mjs", "legacy"),
-			goSDK("2025-11-25"), mcpGo("legacy", true),
-		} {
-			t.Run(c.name+" is refused", func(t *testing.T) {
-				t.Parallel()
-				for i, rep := range c.tour(t, []target{{URL: modern.URL + "/v2"}, {URL: modern.URL}}) {
-					f := rep.Error
-					if f == nil || f.Code != float64(-32022) || !strings.Contains(strings.ToLower(f.Message), "unsupported protocol version") {
-						t.Errorf("door %d: the client got %+v, error %+v; want error -32022", i, rep, f)
-						continue
-					}
-					if got := pick(f.Data, "supported"); !slices.Equal(texts(got), []string{"2026-07-28"}) {
-						t.Errorf("door %d: the error names %v as supported", i, got)
-					}
-				}
+			c.Era = "modern"
+			check(t, c, []stop{
+				{"joined", peer.Target{URL: joined.URL}, slices.Concat(crossedSteps(c, "old__", ""), referenceSteps("reference__"))},
+				{"reference alone", peer.Target{URL: joined.URL + "/reference"}, referenceSteps("")},
 			})
-		}
-	})
+		})
+	}
+	for _, c := range []peer.Client{
+		w.Script("client 2.4.0", "client-v2.mjs", "legacy"), w.Script("sdk 1.32.2", "client-v1.mjs", "legacy"),
+		peer.GoSDK("2025-11-25"), peer.MCPGo("legacy", true),
+	} {
+		t.Run("legacy/"+c.Name, func(t *testing.T) {
+			t.Parallel()
+			check(t, c, []stop{
+				{"joined", peer.Target{URL: joined.URL}, slices.Concat(crossedSteps(c, "new__", "state-"), crossedSteps(c, "v2__", "state-"))},
+			})
+		})
+	}
+	for _, c := range []peer.Client{w.Script("client 2.4.0", "client-v2.mjs", "legacy"), w.Script("client 2.4.0", "client-v2.mjs", "modern")} {
+		t.Run(c.Era+"/"+c.Name+" over stdio", func(t *testing.T) {
+			t.Parallel()
+			c.LosesLast = true
+			there, state := modern, "state-"
+			if c.Era == "modern" {
+				there, state = legacy, ""
+			}
+			prefix := map[string]string{"modern": "", "legacy": "new__"}[c.Era]
+			check(t, c, []stop{{"gateway", peer.Target{Command: peer.StdioGateway(t, there)}, crossedSteps(c, prefix, state)}})
+		})
+	}
 }
 
-func texts(list any) []string {
-	var out []string
-	for i := 0; pick(list, i) != nil; i++ {
-		s, _ := pick(list, i).(string)
-		out = append(out, s)
+// crossedSteps are questions of every kind, and progress. A server's state is
+// its own only in the modern era.
+func crossedSteps(c peer.Client, prefix, state string) []step {
+	steps := slices.DeleteFunc(withProgress(prefix, c, askSteps(prefix, c)), func(s step) bool { return strings.HasSuffix(s.Call, "echo") })
+	if state != "" {
+		return steps
 	}
-	return out
+	return append(steps, step{peer.Job{Call: prefix + "series", Form: ann}, gets(sees(c, whoForm, capital, "roots"), "three answers")})
+}
+
+// referenceSteps are done at the reference server by clients of the modern
+// era. The question for roots that it puts by itself reaches none of them.
+func referenceSteps(prefix string) []step {
+	steps := []step{
+		{peer.Job{Call: prefix + "echo", Args: map[string]any{"message": "hi"}}, gets(nil, "Echo: hi")},
+		{peer.Job{Call: prefix + "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33}},
+			gets([]string{"sampling Resource trigger-sampling-request context: Capital? 33"}, "Paris")},
+		{peer.Job{Call: prefix + "trigger-elicitation-request", Form: peer.Reply{Action: "decline"}}, gets([]string{everyField}, "User declined")},
+	}
+	return steps
 }

@@ -18,54 +18,55 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/answerback/answerback/test/peer"
 	"github.com/answerback/answerback/test/rig"
 )
 
 // killedPeers: processes that are killed while a question is open.
-func killedPeers(t *testing.T, w *world) {
+func killedPeers(t *testing.T, w *peer.World) {
 	t.Run("client", func(t *testing.T) { t.Parallel(); killedClient(t, w) })
 	t.Run("client over stdio", func(t *testing.T) { t.Parallel(); killedStdioClient(t, w) })
 	t.Run("stdio backend, legacy", func(t *testing.T) { t.Parallel(); killedLegacyBackend(t, w) })
 	t.Run("stdio backend, modern", func(t *testing.T) { t.Parallel(); killedModernBackend(t, w) })
 }
 
-var hanging = []job{{Call: "form", Form: "hang"}}
+var hanging = []peer.Job{{Call: "form", Form: "hang"}}
 
 // startHanging runs a client that is asked and does not answer.
-func startHanging(t *testing.T, w *world, to target) *exec.Cmd {
+func startHanging(t *testing.T, w *peer.World, to peer.Target) *exec.Cmd {
 	t.Helper()
 	to.Jobs = hanging
-	cmd := w.scriptCmd(t, "client-v1.mjs", "legacy", []target{to})
-	if line := firstLine(t, cmd); line != "asked" {
+	cmd := w.ScriptCmd(t, "client-v1.mjs", "legacy", []peer.Target{to})
+	if line := peer.FirstLine(t, cmd); line != "asked" {
 		t.Fatalf("the client printed %q", line)
 	}
 	return cmd
 }
 
 // killedClient: the calls of other clients go on, with questions of their own.
-func killedClient(t *testing.T, w *world) {
-	g := rig.Start(t, plenty+"limits: { drain: 1s }\nbackends:\n"+backend("http", w.goLegacy)+backend("stdio", w.bin("gosdk-server")))
+func killedClient(t *testing.T, w *peer.World) {
+	g := rig.Start(t, peer.Plenty+"limits: { drain: 1s }\nbackends:\n"+peer.Backend("http", w.GoLegacy)+peer.Backend("stdio", w.Bin("gosdk-server")))
 	for _, name := range []string{"http", "stdio"} {
 		t.Run(name, func(t *testing.T) {
-			c := goSDK("2025-11-25")
-			before := startHanging(t, w, target{URL: g.URL + "/" + name})
-			c.check(t, []stop{{"beside it", target{URL: g.URL + "/" + name}, goSteps("", c, "beside-"+name)}})
+			c := peer.GoSDK("2025-11-25")
+			before := startHanging(t, w, peer.Target{URL: g.URL + "/" + name})
+			check(t, c, []stop{{"beside it", peer.Target{URL: g.URL + "/" + name}, goSteps("", c, "beside-"+name)}})
 			if err := before.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			c.check(t, []stop{{"after it", target{URL: g.URL + "/" + name}, goSteps("", c, "after-"+name)}})
+			check(t, c, []stop{{"after it", peer.Target{URL: g.URL + "/" + name}, goSteps("", c, "after-"+name)}})
 		})
 	}
 }
 
 // killedStdioClient: a gateway that a client started ends with that client,
 // and takes its backends along.
-func killedStdioClient(t *testing.T, w *world) {
-	command := stdioGateway(t, backend("go", w.bin("gosdk-server")))
+func killedStdioClient(t *testing.T, w *peer.World) {
+	command := peer.StdioGateway(t, peer.Backend("go", w.Bin("gosdk-server")))
 	var log buffer
-	cmd := w.scriptCmd(t, "client-v1.mjs", "legacy", []target{{Command: command, Jobs: hanging}})
+	cmd := w.ScriptCmd(t, "client-v1.mjs", "legacy", []peer.Target{{Command: command, Jobs: hanging}})
 	cmd.Stderr = &log
-	if line := firstLine(t, cmd); line != "asked" {
+	if line := peer.FirstLine(t, cmd); line != "asked" {
 		t.Fatalf("the client printed %q\n%s", line, log.String())
 	}
 	pid := pidIn(t, log.String(), "go")
@@ -96,7 +97,7 @@ func pidIn(t *testing.T, log, name string) int {
 // with the reason. Another client does not notice. At the door of the backend
 // alone the session went with the process, and a new one works; at the joined
 // door the session goes on, with a new process.
-func killedLegacyBackend(t *testing.T, w *world) {
+func killedLegacyBackend(t *testing.T, w *peer.World) {
 	hi := map[string]any{"text": "hi"}
 	for _, at := range []struct {
 		name, killed, door, ask, echo, said string
@@ -107,7 +108,7 @@ func killedLegacyBackend(t *testing.T, w *world) {
 		{"joined", "gosdk", "", "gosdk__form", "gosdk__echo", "hi", hi},
 	} {
 		t.Run(at.name, func(t *testing.T) {
-			g := rig.Start(t, plenty+"backends:\n"+backend("gosdk", w.bin("gosdk-server"))+backend("reference", w.node, w.server, "stdio"))
+			g := rig.Start(t, peer.Plenty+"backends:\n"+peer.Backend("gosdk", w.Bin("gosdk-server"))+peer.Backend("reference", w.Node, w.Reference, "stdio"))
 			asked, withdrawn, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 			c := dialHere(t, g.URL+at.door, "2025-11-25", func(ctx context.Context) (*sdk.ElicitResult, error) {
 				close(asked)
@@ -116,13 +117,13 @@ func killedLegacyBackend(t *testing.T, w *world) {
 				<-over // the SDK answers even now, and hangs up when the answer is refused
 				return nil, ctx.Err()
 			})
-			works := func(who string, s *goSession) {
+			works := func(who string, s *peer.GoSession) {
 				t.Helper()
-				res, err := s.call(t.Context(), at.echo, at.args, "t")
+				res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: at.echo, Arguments: at.args})
 				if err != nil {
 					t.Fatalf("a call of %s: %v", who, err)
 				}
-				equal(t, "a call of "+who, res.(*sdk.CallToolResult).Content[0].(*sdk.TextContent).Text, at.said)
+				equal(t, "a call of "+who, res.Content[0].(*sdk.TextContent).Text, at.said)
 			}
 			works("the client", c)
 			pid := pidIn(t, g.Log(), at.killed)
@@ -136,9 +137,9 @@ func killedLegacyBackend(t *testing.T, w *world) {
 			await(t, asked, "the question")
 			kill(t, pid)
 			await(t, withdrawn, "the withdrawal")
-			f := goSDKFailure(await(t, done, "the end of the call"))
+			f := peer.GoSDKFailure(await(t, done, "the end of the call"))
 			close(over)
-			if f.Code != float64(-32000) || pick(f.Data, "reason") != "outcome_unknown" {
+			if f.Code != float64(-32000) || peer.Pick(f.Data, "reason") != "outcome_unknown" {
 				t.Errorf("the call ended with %+v, want -32000 and outcome_unknown", f)
 			}
 			works("the other client after the kill", other)
@@ -146,7 +147,7 @@ func killedLegacyBackend(t *testing.T, w *world) {
 				works("the same client after the kill", c)
 				return
 			}
-			if _, err := c.call(t.Context(), at.echo, at.args, "t"); err == nil || !strings.Contains(err.Error(), "session not found") {
+			if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: at.echo, Arguments: at.args}); err == nil || !strings.Contains(err.Error(), "There is no such session") {
 				t.Errorf("the next call in the session gave %v, want that the session is gone", err)
 			}
 			works("the client in a new session", dialHere(t, g.URL+at.door, "2025-11-25", nil))
@@ -156,30 +157,30 @@ func killedLegacyBackend(t *testing.T, w *world) {
 
 // killedModernBackend: between the rounds of a call the server keeps nothing,
 // so the call goes on in another process.
-func killedModernBackend(t *testing.T, w *world) {
-	g := rig.Start(t, plenty+"backends:\n"+backend("gosdk", w.bin("gosdk-server")))
+func killedModernBackend(t *testing.T, w *peer.World) {
+	g := rig.Start(t, peer.Plenty+"backends:\n"+peer.Backend("gosdk", w.Bin("gosdk-server")))
 	c := dialHere(t, g.URL, "2026-07-28", func(context.Context) (*sdk.ElicitResult, error) {
 		kill(t, pidIn(t, g.Log(), "gosdk"))
 		g.WaitLog(t, "backend process ended")
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
 	})
-	res, err := c.call(t.Context(), "form", map[string]any{}, "t")
+	res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "form", Arguments: map[string]any{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"answer":{"action":"accept","content":{"name":"Ann"}},"state":"state-form"}`
-	equal(t, "the result", res.(*sdk.CallToolResult).Content[0].(*sdk.TextContent).Text, want)
+	equal(t, "the result", res.Content[0].(*sdk.TextContent).Text, want)
 }
 
 // dialHere connects a client on go-sdk that answers forms as told.
-func dialHere(t *testing.T, url, version string, form func(context.Context) (*sdk.ElicitResult, error)) *goSession {
+func dialHere(t *testing.T, url, version string, form func(context.Context) (*sdk.ElicitResult, error)) *peer.GoSession {
 	t.Helper()
 	opts := &sdk.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) { return form(ctx) }}
-	s, err := dialGoSDK(t.Context(), target{URL: url}, version, opts, nil)
+	s, err := peer.DialGoSDK(t.Context(), url, version, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.close)
+	t.Cleanup(s.Leave)
 	return s
 }
 

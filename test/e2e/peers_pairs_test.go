@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/answerback/answerback/test/peer"
 	"github.com/answerback/answerback/test/rig"
 )
 
@@ -14,7 +15,7 @@ import (
 // the SDKs of TypeScript (both generations) and two of Go on the one side, and
 // on the other the reference server, and servers on the same SDKs.
 func TestPeers(t *testing.T) {
-	w := newWorld(t)
+	w := peer.NewWorld(t)
 	t.Run("legacy", func(t *testing.T) { legacyPeers(t, w) })
 	t.Run("modern", func(t *testing.T) { modernPeers(t, w) })
 	t.Run("crossed", func(t *testing.T) { crossedPeers(t, w) })
@@ -24,52 +25,52 @@ func TestPeers(t *testing.T) {
 // stop is a place that a client is sent to, and what it does there.
 type stop struct {
 	name  string
-	to    target
+	to    peer.Target
 	steps []step
 }
 
-// check sends one client to its stops and checks each in a subtest.
-func (c client) check(t *testing.T, stops []stop) []report {
+// check sends a client to its stops and checks each in a subtest.
+func check(t *testing.T, c peer.Client, stops []stop) []peer.Report {
 	t.Helper()
-	targets := make([]target, len(stops))
+	targets := make([]peer.Target, len(stops))
 	for i, s := range stops {
 		targets[i] = s.to
 		targets[i].Jobs = jobs(s.steps)
 	}
-	reports := c.tour(t, targets)
+	reports := c.Tour(t, targets)
 	for i, s := range stops {
-		t.Run(s.name, func(t *testing.T) { wantAll(t, reports[i], c.era, s.steps) })
+		t.Run(s.name, func(t *testing.T) { wantAll(t, reports[i], c.Era, s.steps) })
 	}
 	return reports
 }
 
 // legacyPeers: every client of the legacy era at every server that speaks it,
 // over every transport, at all three kinds of door.
-func legacyPeers(t *testing.T, w *world) {
-	reference := backend("reference", w.node, w.server, "stdio")
-	solo := rig.Start(t, plenty+"backends:\n"+
-		backend("reference-stdio", w.node, w.server, "stdio")+
-		backend("reference-http", w.everythingHTTP)+
-		backend("reference-sse", w.everythingSSE)+
-		backend("gosdk-http", w.goLegacy)+
-		backend("gosdk-stdio", w.bin("gosdk-server"))+
-		backend("mcpgo-http", w.mcpGo)+
-		backend("mcpgo-stdio", w.bin("mcpgo-server")))
-	joined := rig.Start(t, plenty+"backends:\n"+reference+backend("gosdk", w.goLegacy)+backend("mcpgo", w.mcpGo)+backend("gosdk-stdio", w.bin("gosdk-server")))
-	single := rig.Start(t, plenty+"backends:\n"+reference)
+func legacyPeers(t *testing.T, w *peer.World) {
+	reference := peer.Backend("reference", w.Node, w.Reference, "stdio")
+	solo := rig.Start(t, peer.Plenty+"backends:\n"+
+		peer.Backend("reference-stdio", w.Node, w.Reference, "stdio")+
+		peer.Backend("reference-http", w.EverythingHTTP)+
+		peer.Backend("reference-sse", w.EverythingSSE)+
+		peer.Backend("gosdk-http", w.GoLegacy)+
+		peer.Backend("gosdk-stdio", w.Bin("gosdk-server"))+
+		peer.Backend("mcpgo-http", w.MCPGo)+
+		peer.Backend("mcpgo-stdio", w.Bin("mcpgo-server")))
+	joined := rig.Start(t, peer.Plenty+"backends:\n"+reference+peer.Backend("gosdk", w.GoLegacy)+peer.Backend("mcpgo", w.MCPGo)+peer.Backend("gosdk-stdio", w.Bin("gosdk-server")))
+	single := rig.Start(t, peer.Plenty+"backends:\n"+reference)
 
-	at := func(url string) target { return target{URL: url} }
-	for _, c := range []client{
-		w.script("client 2.4.0", "client-v2.mjs", "legacy"),
-		w.script("sdk 1.32.2", "client-v1.mjs", "legacy"),
-		goSDK("2025-11-25"),
-		goSDK("2025-06-18"),
-		mcpGo("legacy", true),
+	at := func(url string) peer.Target { return peer.Target{URL: url} }
+	for _, c := range []peer.Client{
+		w.Script("client 2.4.0", "client-v2.mjs", "legacy"),
+		w.Script("sdk 1.32.2", "client-v1.mjs", "legacy"),
+		peer.GoSDK("2025-11-25"),
+		peer.GoSDK("2025-06-18"),
+		peer.MCPGo("legacy", true),
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			key := strings.ReplaceAll(c.name, " ", "-")
-			reports := c.check(t, []stop{
+			key := strings.ReplaceAll(c.Name, " ", "-")
+			reports := check(t, c, []stop{
 				{"reference-stdio", at(solo.URL + "/reference-stdio"), everythingSteps("", c)},
 				{"reference-http", at(solo.URL + "/reference-http"), everythingSteps("", c)},
 				{"reference-sse", at(solo.URL + "/reference-sse"), everythingSteps("", c)},
@@ -82,24 +83,24 @@ func legacyPeers(t *testing.T, w *world) {
 				{"single", at(single.URL), everythingSteps("", c)},
 			})
 			t.Run("level is kept", func(t *testing.T) { levelKept(t, reports[0]) })
-			t.Run("tools follow what the client declared", func(t *testing.T) { toolsFollow(t, reports[0], !c.lean) })
+			t.Run("tools follow what the client declared", func(t *testing.T) { toolsFollow(t, reports[0], !c.Lean) })
 		})
 	}
 	t.Run("mcp-go legacy without a stream", func(t *testing.T) {
 		t.Parallel()
-		c := mcpGo("legacy", false)
-		c.check(t, []stop{
+		c := peer.MCPGo("legacy", false)
+		check(t, c, []stop{
 			{"gosdk-http", at(solo.URL + "/gosdk-http"), withProgress("", c, askSteps("", c))},
 			{"mcpgo-http", at(solo.URL + "/mcpgo-http"), askSteps("", c)},
 		})
 	})
-	for _, c := range []client{w.script("sdk 1.32.2 over stdio", "client-v1.mjs", "legacy"), w.script("client 2.4.0 over stdio", "client-v2.mjs", "legacy")} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, c := range []peer.Client{w.Script("sdk 1.32.2 over stdio", "client-v1.mjs", "legacy"), w.Script("client 2.4.0 over stdio", "client-v2.mjs", "legacy")} {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			c.losesLast = strings.Contains(c.name, "over stdio")
-			c.check(t, []stop{
-				{"single", target{Command: stdioGateway(t, reference)}, everythingSteps("", c)},
-				{"joined", target{Command: stdioGateway(t, reference+backend("gosdk", w.bin("gosdk-server")))},
+			c.LosesLast = strings.Contains(c.Name, "over stdio")
+			check(t, c, []stop{
+				{"single", peer.Target{Command: peer.StdioGateway(t, reference)}, everythingSteps("", c)},
+				{"joined", peer.Target{Command: peer.StdioGateway(t, reference+peer.Backend("gosdk", w.Bin("gosdk-server")))},
 					amid(everythingSteps("reference__", c), goSteps("gosdk__", c, "key"))},
 			})
 		})
@@ -113,7 +114,7 @@ func amid(reference []step, others ...[]step) []step {
 }
 
 // levelKept checks that no log below the level came.
-func levelKept(t *testing.T, rep report) {
+func levelKept(t *testing.T, rep peer.Report) {
 	// It subscribes twice, the second time at a level at which that is said.
 	said := strings.Count(strings.Join(rep.Notes, "\n"), "Received Subscribe Resource request")
 	if said != 1 {
@@ -123,7 +124,7 @@ func levelKept(t *testing.T, rep report) {
 
 // toolsFollow checks that the server was told what the client declared: it
 // offers its tools by that.
-func toolsFollow(t *testing.T, rep report, url bool) {
+func toolsFollow(t *testing.T, rep peer.Report, url bool) {
 	for _, tool := range []string{"trigger-elicitation-request", "trigger-sampling-request", "get-roots-list"} {
 		if !slices.Contains(rep.Tools, tool) {
 			t.Errorf("%s is not offered: %q", tool, rep.Tools)
@@ -135,27 +136,27 @@ func toolsFollow(t *testing.T, rep report, url bool) {
 }
 
 // modernPeers: the same for the modern era.
-func modernPeers(t *testing.T, w *world) {
-	v2 := backend("v2", w.v2)
-	g := rig.Start(t, plenty+"backends:\n"+v2+
-		backend("gosdk", w.goModern)+
-		backend("gosdk-stdio", w.bin("gosdk-server"))+
-		backend("mcpgo", w.mcpGo)+
-		backend("mcpgo-stdio", w.bin("mcpgo-server")))
-	single := rig.Start(t, plenty+"backends:\n"+v2)
-	v2Steps := func(prefix string, c client, key string) []step {
+func modernPeers(t *testing.T, w *peer.World) {
+	v2 := peer.Backend("v2", w.V2)
+	g := rig.Start(t, peer.Plenty+"backends:\n"+v2+
+		peer.Backend("gosdk", w.GoModern)+
+		peer.Backend("gosdk-stdio", w.Bin("gosdk-server"))+
+		peer.Backend("mcpgo", w.MCPGo)+
+		peer.Backend("mcpgo-stdio", w.Bin("mcpgo-server")))
+	single := rig.Start(t, peer.Plenty+"backends:\n"+v2)
+	v2Steps := func(prefix string, c peer.Client, key string) []step {
 		return slices.Concat(withProgress(prefix, c, askSteps(prefix, c)), cancelSteps(prefix, key))
 	}
-	at := func(url string) target { return target{URL: url} }
-	for _, c := range []client{
-		w.script("client 2.4.0", "client-v2.mjs", "modern"),
-		goSDK("2026-07-28"),
-		mcpGo("modern", false),
+	at := func(url string) peer.Target { return peer.Target{URL: url} }
+	for _, c := range []peer.Client{
+		w.Script("client 2.4.0", "client-v2.mjs", "modern"),
+		peer.GoSDK("2026-07-28"),
+		peer.MCPGo("modern", false),
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			key := strings.ReplaceAll(c.name, " ", "-")
-			c.check(t, []stop{
+			key := strings.ReplaceAll(c.Name, " ", "-")
+			check(t, c, []stop{
 				{"v2", at(g.URL + "/v2"), v2Steps("", c, key)},
 				{"gosdk-http", at(g.URL + "/gosdk"), goSteps("", c, key)},
 				{"gosdk-stdio", at(g.URL + "/gosdk-stdio"), goSteps("", c, key)},
@@ -167,14 +168,14 @@ func modernPeers(t *testing.T, w *world) {
 			})
 		})
 	}
-	for _, c := range []client{w.script("client 2.4.0 over stdio", "client-v2.mjs", "modern"), goSDK("2026-07-28")} {
-		t.Run(strings.TrimSuffix(c.name, " over stdio")+" over stdio", func(t *testing.T) {
+	for _, c := range []peer.Client{w.Script("client 2.4.0 over stdio", "client-v2.mjs", "modern"), peer.GoSDK("2026-07-28")} {
+		t.Run(strings.TrimSuffix(c.Name, " over stdio")+" over stdio", func(t *testing.T) {
 			t.Parallel()
-			c.losesLast = strings.Contains(c.name, "over stdio")
-			key := strings.ReplaceAll(c.name, " ", "-") + "-stdio"
-			c.check(t, []stop{
-				{"single", target{Command: stdioGateway(t, v2)}, v2Steps("", c, key)},
-				{"joined", target{Command: stdioGateway(t, v2+backend("gosdk", w.bin("gosdk-server")))},
+			c.LosesLast = strings.Contains(c.Name, "over stdio")
+			key := strings.ReplaceAll(c.Name, " ", "-") + "-stdio"
+			check(t, c, []stop{
+				{"single", peer.Target{Command: peer.StdioGateway(t, v2)}, v2Steps("", c, key)},
+				{"joined", peer.Target{Command: peer.StdioGateway(t, v2+peer.Backend("gosdk", w.Bin("gosdk-server")))},
 					slices.Concat(v2Steps("v2__", c, key+"-joined"), goSteps("gosdk__", c, key))},
 			})
 		})

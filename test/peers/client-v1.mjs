@@ -10,7 +10,7 @@ await drive(async (target, handlers) => {
   const client = new Client({ name: 'peer-v1', version: '1.0.0' }, {
     capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
   });
-  client.setRequestHandler(types.ElicitRequestSchema, (r) => handlers.elicit(r.params));
+  client.setRequestHandler(types.ElicitRequestSchema, (r, { signal }) => handlers.elicit(r.params, signal));
   client.setRequestHandler(types.CreateMessageRequestSchema, (r) => handlers.sample(r.params));
   client.setRequestHandler(types.ListRootsRequestSchema, () => handlers.roots());
   client.setNotificationHandler(types.LoggingMessageNotificationSchema, (n) => handlers.log(n.params));

@@ -9,7 +9,7 @@ await drive(async (target, handlers) => {
     capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
     versionNegotiation: { mode: target.era === 'modern' ? { pin: '2026-07-28' } : target.era },
   });
-  client.setRequestHandler('elicitation/create', (r) => handlers.elicit(r.params));
+  client.setRequestHandler('elicitation/create', (r, ctx) => handlers.elicit(r.params, ctx?.mcpReq?.signal));
   client.setRequestHandler('sampling/createMessage', (r) => handlers.sample(r.params));
   client.setRequestHandler('roots/list', () => handlers.roots());
   client.setNotificationHandler('notifications/message', (n) => handlers.log(n.params));

@@ -4,10 +4,16 @@
 // The plan is a JSON array of {url | command, era, jobs}. A job is one of
 //   {call, args, form, url}        call a tool; form and url are the answers to questions
 //   {call, args, cancel: true}     call a tool and cancel the call at its first progress
+//                                  either way with a limit in milliseconds, where one is given
 //   {await}                        wait for a note or a question that contains the text
 //   {visit}                        go to the address that the last error asked for
 //   {level}, {subscribe}, {unsubscribe}, {roots}
-// An answer "hang" is never given; the client prints "asked" instead.
+// An answer is {action, content}. With echo, its content is the question's
+// message; with after, it takes that many milliseconds, unless the question is
+// withdrawn; with visit, the client goes to the address before it answers, or
+// after. An answer "hang" is never given; the client prints "asked" instead.
+import { setTimeout as sleep } from 'node:timers/promises';
+
 const patience = 20_000;
 
 // drive runs the plan; connect makes the connected session of one target:
@@ -27,7 +33,7 @@ function call(session, job, progress) {
     progress.push(p.progress);
     if (job.cancel) cancel.abort('enough');
   };
-  return session.call({ name: job.call, arguments: job.args ?? {} }, { timeout: patience, signal: cancel.signal, onprogress });
+  return session.call({ name: job.call, arguments: job.args ?? {} }, { timeout: job.limit ?? patience, signal: cancel.signal, onprogress });
 }
 
 async function visit(target, connect) {
@@ -40,15 +46,23 @@ async function visit(target, connect) {
     list.push(what);
     wake();
   };
-  const answer = (given, fallback) => {
-    if (given !== 'hang') return given ?? fallback;
-    console.log('asked');
-    return new Promise(() => {});
+  const go = (url) => fetch(url).catch((e) => seen(report.notes, `visit: ${e.message}`));
+  const answer = async (given, { message, url }, signal) => {
+    if (given === 'hang') {
+      console.log('asked');
+      return new Promise(() => {});
+    }
+    const { action, content, echo, after, visit } = given;
+    if (visit === 'before') await go(url);
+    if (visit === 'after') setTimeout(() => go(url), 50);
+    if (after) await sleep(after, undefined, { signal }).catch(() => seen(report.notes, `withdrawn ${message}`));
+    return { action, ...(echo ? { content: { name: message } } : content && { content }) };
   };
   const handlers = {
-    elicit: async ({ mode, message, url, requestedSchema }) => {
+    elicit: async (question, signal) => {
+      const { mode, message, url, requestedSchema } = question;
       seen(asked, mode === 'url' ? `url ${message} ${url}` : `form ${message} ${Object.keys(requestedSchema.properties).sort()}`);
-      return mode === 'url' ? answer(job.url, { action: 'accept' }) : answer(job.form, { action: 'accept', content: {} });
+      return answer(mode === 'url' ? job.url ?? { action: 'accept' } : job.form ?? { action: 'accept', content: {} }, question, signal);
     },
     sample: async ({ messages, maxTokens }) => {
       seen(asked, `sampling ${[messages[0].content].flat()[0].text} ${maxTokens}`);
@@ -64,7 +78,7 @@ async function visit(target, connect) {
   };
   const contains = (text) => {
     const { promise, resolve, reject } = Promise.withResolvers();
-    const timer = setTimeout(() => reject(new Error(`"${text}" did not come`)), patience);
+    const timer = setTimeout(() => reject(new Error(`"${text}" did not come`)), job.limit ?? patience);
     wake = () => [...report.notes, ...asked].some((s) => s.includes(text)) && resolve();
     wake();
     return promise.finally(() => clearTimeout(timer));

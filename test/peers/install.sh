@@ -21,6 +21,9 @@ once() {
   echo "$2" >"$stamp"
 }
 
+# The bundler that the inspector brings along for its web page is replaced by
+# a package of a few lines: nothing here uses it, and it is a binary for each
+# platform, not all of which can be had everywhere.
 install_npm() {
   cp "$here/package.json" "$here/package-lock.json" "$peers/"
   (cd "$peers" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)

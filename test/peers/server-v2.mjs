@@ -1,15 +1,22 @@
 // A server on @modelcontextprotocol/server, of the modern era alone, that asks
-// by form, URL, sampling and roots; it prints its URL when it listens.
+// by form, URL, sampling and roots; it prints its URL when it listens. Its
+// argument is a directory in which it counts the runs of its tools, in files.
 import { createMcpHandler, McpServer, inputRequired } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import http from 'node:http';
 import { Readable } from 'node:stream';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const ended = new Map();
 const end = (key) => {
   if (!ended.has(key)) ended.set(key, Promise.withResolvers());
   return ended.get(key);
 };
+const count = (key) => process.argv[2] && appendFileSync(join(process.argv[2], key), '.');
+const visited = new Set();
+const address = () => `http://127.0.0.1:${server.address().port}`;
 const text = (s) => ({ content: [{ type: 'text', text: s }] });
 
 const factory = () => {
@@ -20,17 +27,44 @@ const factory = () => {
     if (!answer) return inputRequired({ inputRequests: { [name]: question() }, requestState: `state-${name}` });
     return text(JSON.stringify({ answer, state: await ctx.mcpReq.requestState?.() }));
   });
-  asks('form', () => inputRequired.elicit({ message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } }));
-  asks('url', () => inputRequired.elicitUrl({ message: 'Open', url: 'https://example.com/auth?x=1' }));
-  asks('sampling', () => inputRequired.createMessage({ messages: [{ role: 'user', content: { type: 'text', text: 'Capital?' } }], maxTokens: 10 }));
-  asks('roots', () => ({ ...inputRequired.listRoots(), params: {} })); // go-sdk cannot read it without params
-  const progress = async (steps, ctx) => {
+  const form = (message) => inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } });
+  const url = () => inputRequired.elicitUrl({ message: 'Open', url: 'https://example.com/auth?x=1' });
+  const sampling = () => inputRequired.createMessage({ messages: [{ role: 'user', content: { type: 'text', text: 'Capital?' } }], maxTokens: 10 });
+  const roots = () => ({ ...inputRequired.listRoots(), params: {} }); // go-sdk cannot read it without params
+  asks('form', () => form('Who?'));
+  asks('url', url);
+  asks('sampling', sampling);
+  asks('roots', roots);
+  const kinds = { form, url, sampling, roots };
+  // In each round all questions at once; the state carries the answers of the
+  // rounds before.
+  tool('ask', { key: z.string(), rounds: z.array(z.array(z.string())) }, async ({ key, rounds }, ctx) => {
+    const state = await ctx.mcpReq.requestState?.();
+    const got = state ? JSON.parse(state) : [];
+    if (!state) count(key);
+    else got.push(rounds[got.length].map((_, i) => ctx.mcpReq.inputResponses[`q${i}`]));
+    if (got.length === rounds.length) return text(JSON.stringify(got));
+    const questions = rounds[got.length].map((q, i) => {
+      const [kind, message] = q.split(':');
+      return [`q${i}`, kinds[kind](message)];
+    });
+    return inputRequired({ inputRequests: Object.fromEntries(questions), requestState: JSON.stringify(got) });
+  });
+  tool('required', { key: z.string() }, async ({ key }, ctx) => {
+    if (!(await ctx.mcpReq.requestState?.())) count(key);
+    if (visited.has(key)) return text(`visited ${key}`);
+    return inputRequired({ inputRequests: { page: inputRequired.elicitUrl({ message: 'Visit', url: `${address()}/visit?key=${key}` }) }, requestState: 'required' });
+  });
+  const progress = async (steps, ctx, pause) => {
     const progressToken = ctx.mcpReq._meta?.progressToken;
-    for (let i = 1; i <= steps; i++) await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: i, total: steps } });
+    for (let i = 1; i <= steps; i++) {
+      await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: i, total: steps } });
+      if (pause) await sleep(pause);
+    }
   };
   tool('echo', { text: z.string() }, async (args) => text(args.text));
-  tool('progress', { steps: z.number() }, async (args, ctx) => {
-    await progress(args.steps, ctx);
+  tool('progress', { steps: z.number(), pause: z.number().optional() }, async (args, ctx) => {
+    await progress(args.steps, ctx, args.pause);
     return text('done');
   });
   tool('block', { key: z.string() }, async (args, ctx) => {
@@ -41,8 +75,10 @@ const factory = () => {
     end(args.key).resolve();
     return text('aborted');
   });
-  tool('ended', { key: z.string() }, async (args) => {
-    await end(args.key).promise;
+  tool('ended', { key: z.string(), wait: z.number().optional() }, async (args) => {
+    const late = args.wait && sleep(args.wait, 'late');
+    const first = await Promise.race([end(args.key).promise, late].filter(Boolean));
+    if (first === 'late') throw new Error(`${args.key} has not ended`);
     return text(`ended ${args.key}`);
   });
   return server;
@@ -50,6 +86,11 @@ const factory = () => {
 
 const handler = createMcpHandler(factory, { legacy: 'reject' });
 const server = http.createServer(async (req, res) => {
+  const { pathname, searchParams } = new URL(req.url, 'http://localhost');
+  if (pathname === '/visit') {
+    visited.add(searchParams.get('key'));
+    return res.end();
+  }
   const gone = new AbortController();
   res.on('close', () => gone.abort());
   const body = req.method === 'GET' || req.method === 'HEAD' ? {} : { body: Readable.toWeb(req), duplex: 'half' };
@@ -58,4 +99,4 @@ const server = http.createServer(async (req, res) => {
   if (answer.body) Readable.fromWeb(answer.body).on('error', () => res.destroy()).pipe(res);
   else res.end();
 });
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
+server.listen(0, '127.0.0.1', () => console.log(`${address()}/mcp`));

@@ -82,7 +82,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet:
 		if last := r.Header.Get("Last-Event-ID"); last != "" && b.Resume != nil {
-			b.Resume(last, &Call{Session: r.Header.Get("Mcp-Session-Id"), Context: r.Context(), backend: b, w: w})
+			b.Resume(last, &Call{Session: r.Header.Get("Mcp-Session-Id"), Header: r.Header, Context: r.Context(), backend: b, w: w})
 			return
 		}
 		b.listen(w, r)
@@ -109,7 +109,7 @@ func (b *Backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.initialize(w, &msg)
 		return
 	}
-	c := &Call{Msg: &msg, Session: r.Header.Get("Mcp-Session-Id"), Context: r.Context(), backend: b, w: w}
+	c := &Call{Msg: &msg, Session: r.Header.Get("Mcp-Session-Id"), Header: r.Header, Context: r.Context(), backend: b, w: w}
 	script := b.scripts[msg.Method()+" "+msg.Text(msg.Name)+msg.Text(msg.URI)]
 	if script == nil {
 		script = b.scripts[msg.Method()]
@@ -276,6 +276,7 @@ func (b *Backend) Count(method string) int {
 type Call struct {
 	Msg     *wire.Message
 	Session string
+	Header  http.Header
 	Context context.Context // ends when the gateway closes the request
 
 	backend *Backend

@@ -27,6 +27,9 @@ type Client struct {
 	Session string
 	Version string
 	Welcome wire.Message // the initialize response
+	// Meta is what modern requests have in their _meta beside what the era
+	// demands: raw members without braces.
+	Meta string
 
 	t    testing.TB
 	http *http.Client
@@ -105,7 +108,11 @@ func (c *Client) Request(method, params string) wire.Message {
 // headers what the body says.
 func (c *Client) Modern(id, method, params, caps string) *Stream {
 	c.t.Helper()
-	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"rig","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps + `}`
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"rig","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + caps
+	if c.Meta != "" {
+		meta += "," + c.Meta
+	}
+	meta += "}"
 	params = strings.TrimSpace(params)
 	if params == "{}" {
 		params = "{" + meta + "}"

@@ -270,6 +270,9 @@ func (st *stream) finishPlain() {
 		st.conn.w.WriteHeader(http.StatusAccepted)
 	case !st.accept.json && st.conn.alive():
 		st.begin()
+		if st.conn == nil {
+			st.unsent = st.ifUnsent
+		}
 	case st.batch:
 		_ = st.conn.json(http.StatusOK, joinArray(st.waiting))
 	default:

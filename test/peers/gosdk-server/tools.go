@@ -3,11 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -15,10 +16,12 @@ import (
 // peer is what the tools of one process share.
 type peer struct {
 	visit string // the address to be visited before the tool "required" works
+	runs  string // directory of the counts, "" for none
 
 	mu     sync.Mutex
 	ended  map[string]chan struct{}      // of the calls to "block", by key: closed at their end
-	wanted map[string]*mcp.ServerSession // who waits for a visit, by key; nil after it
+	wanted map[string]*mcp.ServerSession // who waits for a visit, by key; nil in the modern era
+	opened map[string]bool               // the keys that were visited for
 }
 
 var (
@@ -49,22 +52,17 @@ func (p *peer) server() *mcp.Server {
 		return text(in.Text), nil, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "progress"}, progress)
-	type key struct {
-		Key string `json:"key"`
-	}
+	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, p.ask)
+	mcp.AddTool(s, &mcp.Tool{Name: "withdraw"}, p.withdraw)
 	mcp.AddTool(s, &mcp.Tool{Name: "block"}, func(ctx context.Context, req *mcp.CallToolRequest, in key) (*mcp.CallToolResult, any, error) {
-		_, _, _ = progress(ctx, req, steps{1})
+		_, _, _ = progress(ctx, req, steps{Steps: 1})
 		<-ctx.Done()
+		_ = p.count(in.Key + ".ended")
 		close(p.end(in.Key))
 		return nil, nil, ctx.Err()
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "ended"}, func(ctx context.Context, _ *mcp.CallToolRequest, in key) (*mcp.CallToolResult, any, error) {
-		select {
-		case <-p.end(in.Key):
-			return text("ended " + in.Key), nil, nil
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
+		return p.awaitEnd(ctx, in)
 	})
 	// Not AddTool of the package: that turns the error of the protocol into a
 	// tool's.
@@ -73,9 +71,30 @@ func (p *peer) server() *mcp.Server {
 		if err := json.Unmarshal(req.Params.Arguments, &in); err != nil {
 			return nil, err
 		}
-		return p.required(req.Session, in.Key)
+		return p.required(req, in.Key)
 	})
 	return s
+}
+
+// awaitEnd waits for the end of a call to "block", also in another process.
+func (p *peer) awaitEnd(ctx context.Context, in key) (*mcp.CallToolResult, any, error) {
+	late := time.After(cmp.Or(time.Duration(in.Wait)*time.Millisecond, time.Hour))
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.end(in.Key):
+			return text("ended " + in.Key), nil, nil
+		case <-look.C:
+			if p.counted(in.Key + ".ended") {
+				return text("ended " + in.Key), nil, nil
+			}
+		case <-late:
+			return nil, nil, fmt.Errorf("%s has not ended", in.Key)
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
 }
 
 // end gives the channel that is closed when the call to "block" ended.
@@ -88,34 +107,6 @@ func (p *peer) end(key string) chan struct{} {
 		p.ended[key] = c
 	}
 	return c
-}
-
-// required refuses until its address was visited for the key.
-func (p *peer) required(ss *mcp.ServerSession, key string) (*mcp.CallToolResult, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if waiting, ok := p.wanted[key]; ok && waiting == nil {
-		return text("visited " + key), nil
-	}
-	p.wanted[key] = ss
-	return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{{Mode: "url", Message: "Visit", URL: p.visit + "?key=" + key, ElicitationID: key}})
-}
-
-func (p *peer) visited(w http.ResponseWriter, r *http.Request) {
-	key := r.FormValue("key")
-	p.mu.Lock()
-	ss := p.wanted[key]
-	if ss != nil {
-		p.wanted[key] = nil
-	}
-	p.mu.Unlock()
-	if ss == nil {
-		http.Error(w, "nobody waits for this visit", http.StatusNotFound)
-		return
-	}
-	if err := ss.NotifyElicitationComplete(r.Context(), &mcp.ElicitationCompleteParams{ElicitationID: key}); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-	}
 }
 
 // series asks three questions, one after the other: in one call of the legacy
@@ -151,6 +142,12 @@ func series(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.Cal
 
 type steps struct {
 	Steps int `json:"steps"`
+	Pause int `json:"pause,omitempty"` // milliseconds after each
+}
+
+type key struct {
+	Key  string `json:"key"`
+	Wait int    `json:"wait,omitempty"` // milliseconds
 }
 
 func progress(ctx context.Context, req *mcp.CallToolRequest, in steps) (*mcp.CallToolResult, any, error) {
@@ -158,6 +155,7 @@ func progress(ctx context.Context, req *mcp.CallToolRequest, in steps) (*mcp.Cal
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(in.Steps),
 		})
+		time.Sleep(time.Duration(in.Pause) * time.Millisecond)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,8 +1,6 @@
-//go:build e2e
-
 //lint:file-ignore SA1019 what the modern era deprecates is what the gateway must still carry
 
-package e2e
+package peer
 
 import (
 	"context"
@@ -18,16 +16,16 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// mcpGo is a client on mark3labs/mcp-go. In the legacy era it opens the
+// MCPGo is a client on mark3labs/mcp-go. In the legacy era it opens the
 // session's own stream when it listens, and does without when it does not.
-func mcpGo(era string, listen bool) client {
-	c := client{name: "mcp-go " + era, era: era}
+func MCPGo(era string, listen bool) Client {
+	c := Client{Name: "mcp-go " + era, Era: era}
 	if era == "legacy" && !listen {
-		c.name += " without a stream"
+		c.Name += " without a stream"
 	}
-	c.tour = func(t *testing.T, targets []target) []report {
+	c.Tour = func(t testing.TB, targets []Target) []Report {
 		t.Helper()
-		return visitAll(t, targets, mcpGoFailure, func(ctx context.Context, to target, w *watcher) (session, error) {
+		return visitAll(t, targets, mcpGoFailure, func(ctx context.Context, to Target, w *watcher) (session, error) {
 			return dialMCPGo(ctx, to, era, listen, w)
 		})
 	}
@@ -40,7 +38,7 @@ type mcpgoSession struct {
 	http    *http.Transport
 }
 
-func dialMCPGo(ctx context.Context, to target, era string, listen bool, w *watcher) (*mcpgoSession, error) {
+func dialMCPGo(ctx context.Context, to Target, era string, listen bool, w *watcher) (*mcpgoSession, error) {
 	s := &mcpgoSession{watcher: w, http: &http.Transport{}}
 	opts := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(&http.Client{Transport: s.http}), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
@@ -89,8 +87,8 @@ func (s *mcpgoSession) notified(n mcp.JSONRPCNotification) {
 }
 
 // Elicit answers a form or a URL.
-func (s *mcpgoSession) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	a := s.watcher.elicit(r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
+func (s *mcpgoSession) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	a := s.watcher.elicit(ctx, r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
 	res := &mcp.ElicitationResult{ElicitationResponse: mcp.ElicitationResponse{Action: mcp.ElicitationResponseAction(a.Action)}}
 	if a.Content != nil {
 		res.Content = a.Content
@@ -157,14 +155,14 @@ func (s *mcpgoSession) unsubscribe(ctx context.Context, uri string) error {
 	return s.Unsubscribe(ctx, r)
 }
 
-func (s *mcpgoSession) rootsChanged(ctx context.Context, roots []root) error {
+func (s *mcpgoSession) rootsChanged(ctx context.Context, roots []Root) error {
 	s.watcher.setRoots(roots)
 	return s.RootListChanges(ctx)
 }
 
 // mcpGoFailure keeps the codes that the SDK makes types of.
-func mcpGoFailure(err error) *failure {
-	f := &failure{Kind: fmt.Sprintf("%T", err), Message: err.Error()}
+func mcpGoFailure(err error) *Failure {
+	f := &Failure{Kind: fmt.Sprintf("%T", err), Message: err.Error()}
 	if e, ok := errors.AsType[mcp.URLElicitationRequiredError](err); ok {
 		f.Code = float64(mcp.URL_ELICITATION_REQUIRED)
 		raw, _ := json.Marshal(map[string]any{"elicitations": e.Elicitations})

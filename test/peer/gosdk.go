@@ -1,8 +1,6 @@
-//go:build e2e
-
 //lint:file-ignore SA1019 what the modern era deprecates is what the gateway must still carry
 
-package e2e
+package peer
 
 import (
 	"context"
@@ -17,17 +15,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// goSDK is a client on go-sdk that begins with the version given. At
+// GoSDK is a client on go-sdk that begins with the version given. At
 // 2025-06-18 it declares what that version knows.
-func goSDK(version string) client {
-	c := client{name: "go-sdk " + version, era: "legacy", lean: version == "2025-06-18"}
+func GoSDK(version string) Client {
+	c := Client{Name: "go-sdk " + version, Era: "legacy", Lean: version == "2025-06-18"}
 	if version >= "2026" {
-		c.era, c.hidesRoots = "modern", true
+		c.Era, c.HidesRoots = "modern", true
 	}
-	c.tour = func(t *testing.T, targets []target) []report {
+	c.Tour = func(t testing.TB, targets []Target) []Report {
 		t.Helper()
-		return visitAll(t, targets, goSDKFailure, func(ctx context.Context, to target, w *watcher) (session, error) {
-			s, err := dialGoSDK(ctx, to, version, goSDKOptions(w, c.lean), w)
+		return visitAll(t, targets, GoSDKFailure, func(ctx context.Context, to Target, w *watcher) (session, error) {
+			s, err := dialGoSDK(ctx, to, version, goSDKOptions(w, c.Lean), w)
 			if err != nil {
 				return nil, err
 			}
@@ -37,14 +35,20 @@ func goSDK(version string) client {
 	return c
 }
 
-type goSession struct {
+// GoSession is a connected client on go-sdk.
+type GoSession struct {
 	*sdk.ClientSession
 	client *sdk.Client
 	http   *http.Transport
 }
 
-func dialGoSDK(ctx context.Context, to target, version string, opts *sdk.ClientOptions, w *watcher) (*goSession, error) {
-	s := &goSession{client: sdk.NewClient(&sdk.Implementation{Name: "peer-gosdk", Version: "1"}, opts), http: &http.Transport{}}
+// DialGoSDK connects a client on go-sdk that nobody watches.
+func DialGoSDK(ctx context.Context, url, version string, opts *sdk.ClientOptions) (*GoSession, error) {
+	return dialGoSDK(ctx, Target{URL: url}, version, opts, nil)
+}
+
+func dialGoSDK(ctx context.Context, to Target, version string, opts *sdk.ClientOptions, w *watcher) (*GoSession, error) {
+	s := &GoSession{client: sdk.NewClient(&sdk.Implementation{Name: "peer-gosdk", Version: "1"}, opts), http: &http.Transport{}}
 	s.client.AddRoots(&sdk.Root{URI: "file:///project", Name: "project"})
 	if w != nil {
 		s.client.AddReceivingMiddleware(w.middleware)
@@ -62,18 +66,18 @@ func dialGoSDK(ctx context.Context, to target, version string, opts *sdk.ClientO
 	return s, nil
 }
 
-func goSDKOptions(w *watcher, lean bool) *sdk.ClientOptions {
+func goSDKOptions(w *watcher, Lean bool) *sdk.ClientOptions {
 	caps := &sdk.ClientCapabilities{
 		RootsV2:     &sdk.RootCapabilities{ListChanged: true},
 		Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
 	}
-	if lean {
+	if Lean {
 		caps.Elicitation = &sdk.ElicitationCapabilities{}
 	}
 	return &sdk.ClientOptions{
 		Capabilities: caps,
-		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-			a := w.elicit(r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			a := w.elicit(ctx, r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
 			return &sdk.ElicitResult{Action: a.Action, Content: a.Content}, nil
 		},
 		CreateMessageHandler: func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
@@ -103,9 +107,9 @@ func (w *watcher) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-func (s *goSession) negotiated() string { return s.InitializeResult().ProtocolVersion }
+func (s *GoSession) negotiated() string { return s.InitializeResult().ProtocolVersion }
 
-func (s *goSession) tools(ctx context.Context) ([]string, error) {
+func (s *GoSession) tools(ctx context.Context) ([]string, error) {
 	var names []string
 	for tool, err := range s.Tools(ctx, nil) {
 		if err != nil {
@@ -116,23 +120,23 @@ func (s *goSession) tools(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (s *goSession) call(ctx context.Context, name string, args map[string]any, token string) (any, error) {
+func (s *GoSession) call(ctx context.Context, name string, args map[string]any, token string) (any, error) {
 	return s.CallTool(ctx, &sdk.CallToolParams{Meta: sdk.Meta{"progressToken": token}, Name: name, Arguments: args})
 }
 
-func (s *goSession) level(ctx context.Context, level string) error {
+func (s *GoSession) level(ctx context.Context, level string) error {
 	return s.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: sdk.LoggingLevel(level)})
 }
 
-func (s *goSession) subscribe(ctx context.Context, uri string) error {
+func (s *GoSession) subscribe(ctx context.Context, uri string) error {
 	return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
 }
 
-func (s *goSession) unsubscribe(ctx context.Context, uri string) error {
+func (s *GoSession) unsubscribe(ctx context.Context, uri string) error {
 	return s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
 }
 
-func (s *goSession) rootsChanged(_ context.Context, roots []root) error {
+func (s *GoSession) rootsChanged(_ context.Context, roots []Root) error {
 	var add []*sdk.Root
 	for _, r := range roots {
 		add = append(add, &sdk.Root{URI: r.URI, Name: r.Name})
@@ -141,8 +145,9 @@ func (s *goSession) rootsChanged(_ context.Context, roots []root) error {
 	return nil
 }
 
-func goSDKFailure(err error) *failure {
-	f := &failure{Kind: fmt.Sprintf("%T", err), Message: err.Error()}
+// GoSDKFailure gives an error of go-sdk as a client reports it.
+func GoSDKFailure(err error) *Failure {
+	f := &Failure{Kind: fmt.Sprintf("%T", err), Message: err.Error()}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		f.Code = float64(e.Code)
 		_ = json.Unmarshal(e.Data, &f.Data)
@@ -150,7 +155,10 @@ func goSDKFailure(err error) *failure {
 	return f
 }
 
-func (s *goSession) close() {
+func (s *GoSession) close() { s.Leave() }
+
+// Leave closes the session and its connections.
+func (s *GoSession) Leave() {
 	_ = s.Close()
 	s.http.CloseIdleConnections()
 }
