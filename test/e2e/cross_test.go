@@ -76,8 +76,10 @@ func TestCrossToolRunsOnce(t *testing.T) {
 		runs.Store(0)
 		c := rig.NewClient(t, d.URL)
 		state, keys := inputs(t, call(c, d.Prefix+"ask", `"arguments":{"n":1}`))
-		if len(keys) != 2 {
-			t.Fatalf("the first round asks %v", keys)
+		// On a busy machine the second question may miss the round of the
+		// first; a retry without answers is asked all that is open again.
+		for len(keys) < 2 {
+			state, keys = inputs(t, call(c, d.Prefix+"ask", `"arguments":{"n":1}`, state))
 		}
 		form, roots := keys["elicitation/create"], keys["roots/list"]
 

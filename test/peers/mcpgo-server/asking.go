@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 what the modern era deprecates is what the gateway must still carry
+
 package main
 
 import (
