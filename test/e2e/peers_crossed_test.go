@@ -17,7 +17,10 @@ import (
 func crossedPeers(t *testing.T, w *peer.World) {
 	legacy := peer.Backend("old", w.GoLegacy)
 	modern := peer.Backend("new", w.GoModern) + peer.Backend("v2", w.V2)
-	joined := rig.Start(t, peer.Plenty+"backends:\n"+legacy+modern+peer.Backend("reference", w.Node, w.Reference, "stdio"))
+	joined := rig.Start(t, peer.Plenty+"backends:\n"+legacy+modern)
+	// The reference server asks for roots by itself, which reaches a client of
+	// the legacy era in the middle of anything.
+	more := rig.Start(t, peer.Plenty+"backends:\n"+legacy+modern+peer.Backend("reference", w.Node, w.Reference, "stdio"))
 
 	for _, c := range []peer.Client{
 		w.Script("client 2.4.0 auto", "client-v2.mjs", "auto"), w.Script("client 2.4.0 pinned", "client-v2.mjs", "modern"),
@@ -27,8 +30,8 @@ func crossedPeers(t *testing.T, w *peer.World) {
 			t.Parallel()
 			c.Era = "modern"
 			check(t, c, []stop{
-				{"joined", peer.Target{URL: joined.URL}, slices.Concat(crossedSteps(c, "old__", ""), referenceSteps("reference__"))},
-				{"reference alone", peer.Target{URL: joined.URL + "/reference"}, referenceSteps("")},
+				{"joined", peer.Target{URL: more.URL}, slices.Concat(crossedSteps(c, "old__", ""), referenceSteps("reference__"))},
+				{"reference alone", peer.Target{URL: more.URL + "/reference"}, referenceSteps("")},
 			})
 		})
 	}
@@ -70,11 +73,10 @@ func crossedSteps(c peer.Client, prefix, state string) []step {
 // referenceSteps are done at the reference server by clients of the modern
 // era. The question for roots that it puts by itself reaches none of them.
 func referenceSteps(prefix string) []step {
-	steps := []step{
+	return []step{
 		{peer.Job{Call: prefix + "echo", Args: map[string]any{"message": "hi"}}, gets(nil, "Echo: hi")},
 		{peer.Job{Call: prefix + "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33}},
 			gets([]string{"sampling Resource trigger-sampling-request context: Capital? 33"}, "Paris")},
 		{peer.Job{Call: prefix + "trigger-elicitation-request", Form: peer.Reply{Action: "decline"}}, gets([]string{everyField}, "User declined")},
 	}
-	return steps
 }

@@ -235,7 +235,7 @@ func goSteps(prefix string, c peer.Client, key string) []step {
 }
 
 const (
-	everyField = "form Please provide inputs for the following fields: birthdate,check,email,peer.FirstLine,homepage,integer,legacyTitledEnum,name,number," +
+	everyField = "form Please provide inputs for the following fields: birthdate,check,email,firstLine,homepage,integer,legacyTitledEnum,name,number," +
 		"titledMultipleSelectEnum,titledSingleSelectEnum,untitledMultipleSelectEnum,untitledSingleSelectEnum"
 	text1   = "demo://resource/dynamic/text/1"
 	connect = "https://example.com/connect"

@@ -21,7 +21,9 @@ func (w *World) MCPDo(era string) Client {
 	return Client{Name: "mcpdo 2.12.0 " + era, Era: era, HidesRoots: true, HidesProgress: true, AsksForPages: true,
 		Tour: func(t testing.TB, targets []Target) []Report {
 			t.Helper()
-			c := &commandLine{node: w.Node, script: w.Inspector, era: era, env: append(os.Environ(), "HOME="+t.TempDir(), "MCP_INSPECTOR_SECRET_STORE=file")}
+			c := &commandLine{node: w.Node, script: w.Inspector, era: era, env: append(os.Environ(),
+				"HOME="+t.TempDir(), "MCP_INSPECTOR_SECRET_STORE=file",
+				"NODE_COMPILE_CACHE="+w.Bin("compiled"))} // each command is a process of its own
 			defer func() { _, _ = c.run(context.WithoutCancel(t.Context()), "daemon", "stop") }()
 			var reports []Report
 			for _, to := range targets {
@@ -63,14 +65,7 @@ func (c *commandLine) run(ctx context.Context, args ...string) (said, error) {
 		return s, nil
 	}
 	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-	return s, fmt.Errorf("mcpdo %s: %s", args[0], cmpOr(lines[len(lines)-1], err))
-}
-
-func cmpOr(line string, err error) string {
-	if line == "" && err != nil {
-		return err.Error()
-	}
-	return line
+	return s, fmt.Errorf("mcpdo %s: %s: %w", args[0], lines[len(lines)-1], err)
 }
 
 func (c *commandLine) visit(ctx context.Context, to Target) Report {

@@ -208,10 +208,19 @@ func (p *peer) visited(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// advance tells whoever called of progress, if they want to know.
+func (p *peer) advance(ctx context.Context, req mcp.CallToolRequest, n, total int) error {
+	if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+		return nil
+	}
+	return p.server.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+		"progressToken": req.Params.Meta.ProgressToken, "progress": n, "total": total,
+	})
+}
+
 // block goes on until it is cancelled.
 func (p *peer) block(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	err := p.server.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": 1})
-	if err != nil {
+	if err := p.advance(ctx, req, 1, 1); err != nil {
 		return nil, err
 	}
 	<-ctx.Done()

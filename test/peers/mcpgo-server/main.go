@@ -104,10 +104,7 @@ func (p *peer) tools(era string) {
 	s.AddTool(mcp.NewTool("progress", mcp.WithNumber("steps"), mcp.WithNumber("pause")), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		n := req.GetInt("steps", 1)
 		for i := range n {
-			err := s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
-				"progressToken": req.Params.Meta.ProgressToken, "progress": i + 1, "total": n,
-			})
-			if err != nil {
+			if err := p.advance(ctx, req, i+1, n); err != nil {
 				return nil, err
 			}
 			time.Sleep(time.Duration(req.GetInt("pause", 0)) * time.Millisecond)
