@@ -20,8 +20,9 @@ type Backend interface {
 	// *UpstreamError where the backend itself refused.
 	Open(ctx context.Context, hello Hello) (Line, error)
 
-	// Discover gives the backend's response to server/discover, or the zero
-	// Message where it speaks the legacy era only. It is remembered.
+	// Discover gives the backend's response to server/discover, which may be
+	// an error of the modern era, or the zero Message where it speaks the
+	// legacy era only. It is remembered.
 	Discover(ctx context.Context) (wire.Message, error)
 
 	// Stateless returns the line for modern requests of one principal. It is

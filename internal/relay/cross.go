@@ -41,7 +41,7 @@ func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps
 	if err != nil {
 		return nil, err
 	}
-	if discovered.Kind == wire.Result {
+	if discovered.Kind != 0 {
 		return e.Backend.Stateless(ctx, who)
 	}
 	return &crossed{relay: r, entry: e, who: who, caps: caps}, nil

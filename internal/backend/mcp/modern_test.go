@@ -237,3 +237,28 @@ func TestDiscoverTellsNoAnswerFromNoServer(t *testing.T) {
 		})
 	}
 }
+
+// A server may turn a first request down and name the versions to try: it is
+// asked again, and is a modern one either way.
+func TestDiscoverTriesAgainWhereAVersionIsTurnedDown(t *testing.T) {
+	asked := 0
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		if asked == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}`)
+			return
+		}
+		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`)
+	}))
+	b := newBackend(t, Config{URL: srv.URL})
+	for range 2 {
+		if m, err := b.Discover(t.Context()); err != nil || m.Kind != wire.Result {
+			t.Fatalf("got %s %v", m.Raw, err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times, want twice and then remembered", asked)
+	}
+}

@@ -10,9 +10,9 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// Discover gives the server's response to server/discover, or the zero
-// Message where it speaks the legacy era only. The answer is remembered until
-// something makes it doubtful.
+// Discover gives the server's response to server/discover, which may be an
+// error of the modern era, or the zero Message where it speaks the legacy era
+// only. The answer is remembered.
 func (b *Backend) Discover(ctx context.Context) (wire.Message, error) {
 	speaks, err := b.prober.Era(ctx)
 	if err != nil {
@@ -35,7 +35,12 @@ func (b *Backend) newProber() *era.Prober {
 	}
 	return era.NewProber(func(ctx context.Context) (wire.Message, error) {
 		m, err := b.probe(ctx)
-		if err == nil && m.Kind == wire.Result {
+		if err == nil && era.IsModernError(&m) {
+			// The specification lets a server turn a first request down and
+			// name the versions to try: ours may be among them.
+			m, err = b.probe(ctx)
+		}
+		if err == nil && m.Kind != 0 {
 			b.discovered.Store(&m)
 		}
 		return m, err
@@ -45,9 +50,10 @@ func (b *Backend) newProber() *era.Prober {
 // self is how the gateway names itself to servers.
 const self = `{"name":"answerback","version":"1"}`
 
-// probe asks the server which versions it speaks, as an era.Prober wants it: the response to server/discover, or the zero Message where the server
-// gave something that is no JSON-RPC response. The error is an *ask.Error,
-// and means that the server could not be asked. A command is started for the
+// probe asks the server which versions it speaks, as an era.Prober wants it:
+// the response to server/discover, or the zero Message where the server gave
+// something that is no JSON-RPC response. The error is an *ask.Error, and
+// means that the server could not be asked. A command is started for the
 // question alone.
 func (b *Backend) probe(ctx context.Context) (wire.Message, error) {
 	if b.cfg.Transport == SSE || b.old.Load() {
