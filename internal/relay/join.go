@@ -20,7 +20,6 @@ type join struct {
 	slots  map[string]*slot
 	level  []byte            // the raw params of the last logging/setLevel
 	tokens map[string]string // which backend's open question has this progress token
-	heard  bool              // the client opened its own stream
 	closed bool
 }
 
@@ -159,12 +158,6 @@ func (j *join) open() map[string]Line {
 		sl.mu.Unlock()
 	}
 	return lines
-}
-
-func (j *join) listen() {
-	j.mu.Lock()
-	j.heard = true
-	j.mu.Unlock()
 }
 
 func (j *join) close(ctx context.Context) {

@@ -11,7 +11,6 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -93,9 +92,8 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 		return nil, err
 	}
 	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name}
-	limits := exchange.Limits{Work: l.relay.timeout(e), Total: l.relay.limits.CallCap, Away: pk.away}
 	// The call's life is its own: it outlives the request that began it.
-	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, limits.Work, limits.Total)
+	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, l.relay.timeout(e), l.relay.limits.CallCap)
 	pk.call = c
 	l.relay.running.Go(func() { pk.run(life, Outgoing{Msg: &sent, Name: name}) })
 	return pk, nil

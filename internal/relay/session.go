@@ -107,13 +107,11 @@ func (s *Session) Done() <-chan struct{} {
 }
 
 // Listen says that the client opened its own stream for what belongs to no
-// call.
+// call. The lines of a joined session listen from the moment they are opened.
 func (s *Session) Listen() {
 	if s.soloLine != nil {
 		s.soloLine.Listen()
-		return
 	}
-	s.join.listen()
 }
 
 // Call carries one request to its end. ctx is the life that the call may
