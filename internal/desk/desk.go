@@ -34,6 +34,7 @@ type From struct {
 type Desk struct {
 	cfg    Config
 	limits *limits
+	inbox  *inbox
 	seed   maphash.Seed
 	shards [shardCount]shard
 	counts counts
@@ -74,7 +75,7 @@ func New(cfg Config) (*Desk, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	d := &Desk{cfg: cfg, limits: newLimits(&cfg), seed: maphash.MakeSeed(), idle: make(chan struct{})}
+	d := &Desk{cfg: cfg, limits: newLimits(&cfg), inbox: newInbox(), seed: maphash.MakeSeed(), idle: make(chan struct{})}
 	for i := range d.shards {
 		d.shards[i].open = map[string]*entry{}
 	}
@@ -115,20 +116,20 @@ func (d *Desk) Ask(a ask.Ask, to Showing, settled func(ask.Outcome)) (id string)
 // ask has ended. The answer's bytes are handed on and must not change.
 func (d *Desk) Answer(id string, from From, answer ask.Answer) error {
 	if (len(answer.Result) == 0) == (len(answer.Error) == 0) {
-		return ask.Errorf(ask.BadMessage, "An answer has either a result or an error.")
+		return errNoAnswer
 	}
 	e := d.find(id)
 	if e == nil {
 		if !d.cfg.Verify(id) {
-			return ask.Errorf(ask.Unknown, "There is no such question.")
+			return errUnknown
 		}
 		d.auditLate(Record{At: d.cfg.Now(), Transition: transitionLate, Ask: id}, from.Principal, from.Surface, answer)
-		return tooLate()
+		return errTooLate
 	}
 	to := e.ask.Addressee
 	if to.Group != "" || to.Principal != from.Principal || e.ask.Session != from.Session {
 		d.auditNotYours(e, from, answer)
-		return ask.Errorf(ask.NotYours, "This question is for somebody else.")
+		return errNotYours
 	}
 	if late := d.step(e, d.cfg.Now(), exchange.Submitted{
 		Rung:    exchange.RungClient,
@@ -136,14 +137,18 @@ func (d *Desk) Answer(id string, from From, answer ask.Answer) error {
 		Surface: from.Surface,
 		Answer:  answer,
 	}); late {
-		return tooLate()
+		return errTooLate
 	}
 	return nil
 }
 
-func tooLate() error {
-	return ask.Errorf(ask.TooLate, "The question is no longer open: the answer came too late.")
-}
+// What is refused in the same words each time.
+var (
+	errNoAnswer = ask.Errorf(ask.BadMessage, "An answer has either a result or an error.")
+	errUnknown  = ask.Errorf(ask.Unknown, "There is no such question.")
+	errNotYours = ask.Errorf(ask.NotYours, "This question is for somebody else.")
+	errTooLate  = ask.Errorf(ask.TooLate, "The question is no longer open: the answer came too late.")
+)
 
 // End settles an ask without an answer: Withdrawn where its asker took it
 // back, else Abandoned. Nothing happens where it is not open.

@@ -30,7 +30,7 @@ type limiterShard struct {
 // limiterKey is who asks whom.
 type limiterKey struct {
 	backend string
-	who     ask.Principal
+	who     ask.Addressee
 }
 
 // limiterKeys bounds how many keys are remembered. A key that was idle for

@@ -13,7 +13,7 @@ type limits struct {
 	max       int64
 	open      atomic.Int64
 	session   *tally[string]
-	principal *tally[ask.Principal]
+	addressee *tally[ask.Addressee]
 	rate      *limiter
 }
 
@@ -21,7 +21,7 @@ func newLimits(cfg *Config) *limits {
 	return &limits{
 		max:       int64(cfg.MaxOpen),
 		session:   newTally[string](cfg.MaxOpenPerSession),
-		principal: newTally[ask.Principal](cfg.MaxOpenPerPrincipal),
+		addressee: newTally[ask.Addressee](cfg.MaxOpenPerPrincipal),
 		rate:      newLimiter(cfg.Now(), cfg.RatePerMinute, cfg.Burst, limiterKeys),
 	}
 }
@@ -36,8 +36,8 @@ func (l *limits) take(a *ask.Ask, now time.Time) *ask.Error {
 		l.open.Add(-1)
 		return ask.Errorf(ask.TooManyOpen, "Too many questions are open in this session.")
 	}
-	who := a.Addressee.Principal
-	if !l.principal.take(who) {
+	who := a.Addressee
+	if !l.addressee.take(who) {
 		l.releaseSession(a)
 		return ask.Errorf(ask.TooManyOpen, "Too many questions are open for this person.")
 	}
@@ -70,7 +70,7 @@ func (l *limits) takeOpen() bool {
 
 // release gives back what an admitted ask took.
 func (l *limits) release(a *ask.Ask) {
-	l.principal.release(a.Addressee.Principal)
+	l.addressee.release(a.Addressee)
 	l.releaseSession(a)
 }
 

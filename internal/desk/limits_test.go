@@ -173,7 +173,7 @@ func TestLimiterIsExactUnderContention(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			for range 50 {
-				if l.take(limiterKey{backend: "b", who: ada}, began) == 0 {
+				if l.take(limiterKey{backend: "b", who: ask.Addressee{Principal: ada}}, began) == 0 {
 					mu.Lock()
 					allowed++
 					mu.Unlock()

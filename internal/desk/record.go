@@ -11,9 +11,10 @@ import (
 	"github.com/answerback/answerback/internal/exchange"
 )
 
-// The transitions of records that are not transitions of an ask: answers that
-// were not taken.
+// The transitions of records that are not transitions of an ask: somebody
+// looked at it, or gave an answer that was not taken.
 const (
+	transitionOpened   = "opened"
 	transitionLate     = "late"
 	transitionNotYours = "not_yours"
 )
@@ -22,7 +23,7 @@ const (
 // nor an answer's values.
 type Record struct {
 	At         time.Time
-	Transition string // asked, shown, show_failed, settled, late or not_yours
+	Transition string // asked, shown, show_failed, opened, settled, late or not_yours
 	Ask        string // the id
 	// Of the ask. Empty for a late answer to an ask that is no longer held.
 	Kind      ask.Kind
@@ -36,7 +37,7 @@ type Record struct {
 	Ending ask.Ending // of settled
 	Code   ask.Code   // why it ended, was not shown or was not taken
 
-	// Of an answer, taken or not.
+	// Of an answer, taken or not, and of a look: who and where.
 	By      ask.Principal
 	Surface string
 	Action  ask.Action
@@ -99,6 +100,9 @@ func (d *Desk) auditNotYours(e *entry, from From, answer ask.Answer) {
 
 func (r *Record) answeredBy(by ask.Principal, surface string, answer ask.Answer) {
 	r.By, r.Surface, r.Action = by, surface, answer.Action
+	if len(answer.Result) == 0 && len(answer.Error) == 0 {
+		return // somebody looked, and gave none
+	}
 	body := answer.Result
 	if len(body) == 0 {
 		body = answer.Error
@@ -139,9 +143,11 @@ func (d *Desk) write(r Record, cause error) {
 		add("ending", r.Ending.String())
 	}
 	add("code", string(r.Code))
-	if r.Digest != "" {
+	if !r.By.IsZero() {
 		add("by", r.By.String())
 		add("surface", r.Surface)
+	}
+	if r.Digest != "" {
 		add("action", r.Action.String())
 	}
 	if cause != nil {

@@ -42,6 +42,9 @@ func (d *Desk) open(e *entry, now time.Time, ev exchange.Asked) (effects []excha
 		s.open[e.ask.ID] = e
 		d.unsettled.Add(1)
 	}
+	if e.held {
+		d.inbox.add(e)
+	}
 	e.state, effects = exchange.StepAsk(e.state, now, ev)
 	return effects
 }
@@ -115,6 +118,7 @@ func (d *Desk) reply(e *entry, out ask.Outcome) {
 }
 
 func (d *Desk) drop(e *entry) {
+	d.inbox.remove(e)
 	s := d.shard(e.ask.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
