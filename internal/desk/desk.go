@@ -211,6 +211,10 @@ func (d *Desk) done() {
 }
 
 // Open counts the asks that are open.
+// Timeout is how long an ask of this kind may stay open.
+func (d *Desk) Timeout(k ask.Kind) time.Duration { return d.cfg.Timeout(k) }
+
+// Open is how many asks are open now.
 func (d *Desk) Open() int { return int(d.limits.open.Load()) }
 
 // Stats are counts for metrics. All but Open and RateKeys only ever grow.

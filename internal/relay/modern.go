@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
@@ -155,17 +156,23 @@ func statusOf(m *wire.Message) int {
 // inputRequired checks the questions of a reply and seals its state.
 func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
 	m := &reply.Msg
-	if err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
-		return Reply{}, err
-	}
-	if m.ResultState.IsZero() {
-		return reply, nil
-	}
-	sealed, err := rd.sealState(backend, m.Text(m.ResultState))
+	patience, err := rd.checkInputs(backend, m, m.InputRequests)
 	if err != nil {
 		return Reply{}, err
 	}
-	msg, err := wire.Scan(wire.Splice(nil, m.Raw, wire.Edit{Span: m.ResultState, With: wire.AppendString(nil, sealed)}), rd.relay.limits.Scan)
+	var state *string
+	if !m.ResultState.IsZero() {
+		own := m.Text(m.ResultState)
+		state = &own
+	} else if patience == 0 {
+		return reply, nil
+	}
+	sealed, err := rd.sealState(backend, state, patience)
+	if err != nil {
+		return Reply{}, err
+	}
+	edit := wire.Set(m.Raw, m.Result, m.ResultState, "requestState", wire.AppendString(nil, sealed))
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edit), rd.relay.limits.Scan)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -174,40 +181,45 @@ func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
 }
 
 // checkInputs refuses questions, an object of them, that the client cannot be
-// asked.
-func (rd *round) checkInputs(backend string, m *wire.Message, inputs wire.Span) error {
+// asked. It gives how long the most urgent of them may take, zero where there
+// are none.
+func (rd *round) checkInputs(backend string, m *wire.Message, inputs wire.Span) (patience time.Duration, err error) {
 	if rd.relay.desk == nil && !inputs.IsZero() {
-		return ask.Errorf(ask.SwitchedOff, "The backend "+backend+" asked a question, and questions are switched off at the gateway (asks.enabled).")
+		return 0, ask.Errorf(ask.SwitchedOff, "The backend "+backend+" asked a question, and questions are switched off at the gateway (asks.enabled).")
 	}
 	for q := range wire.Members(m.Raw, inputs) {
-		if err := rd.checkInput(backend, m, q.Value); err != nil {
-			return err
+		kind, err := rd.checkInput(backend, m, q.Value)
+		if err != nil {
+			return 0, err
+		}
+		if t := rd.relay.desk.Timeout(kind); patience == 0 || t < patience {
+			patience = t
 		}
 	}
-	return nil
+	return patience, nil
 }
 
 // checkInput refuses a question that the client did not say it can answer.
-func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) error {
+func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) (ask.Kind, error) {
 	method, _ := wire.Unquote(wire.Get(m.Raw, input, "method").Of(m.Raw))
 	params := wire.Get(m.Raw, input, "params").Of(m.Raw)
 	kind, ok := era.KindOf(method, params)
 	if !ok {
-		return ask.Errorf(ask.BackendBroken, "The backend "+backend+" asked with the unknown method "+method+".")
+		return 0, ask.Errorf(ask.BackendBroken, "The backend "+backend+" asked with the unknown method "+method+".")
 	}
 	err := era.CheckQuestion(kind, params, rd.caps)
 	if err == nil {
 		rd.relay.log.Info("question passed on", "backend", backend, "kind", kind, "name", rd.call.asker.name, "principal", rd.who)
-		return nil
+		return kind, nil
 	}
 	switch err.Code {
 	case ask.ClientLacksCapability, ask.ModeNotDeclared:
-		return &ask.Error{
+		return 0, &ask.Error{
 			Code: ask.MissingCapability, Message: "The backend " + backend + " has a question that this client did not declare it can answer.",
 			Data: map[string]any{"requiredCapabilities": json.RawMessage(era.RequiredCaps(kind))},
 		}
 	}
-	return err
+	return 0, err
 }
 
 // modernJoin is one modern request at the joined endpoint.

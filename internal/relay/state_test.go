@@ -75,3 +75,44 @@ func flip(c string) string {
 	}
 	return "A"
 }
+
+// Nothing waits at the gateway between two modern peers, so the time that a
+// person has to answer is bound to the state that travels with the question.
+func TestModernAnswerThatComesTooLateIsRefused(t *testing.T) {
+	const form = `"inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}}`
+	for name, own := range map[string]string{"a state of the backend": `,"requestState":"mine"`, "no state": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				retried := make(chan wire.Message, 2)
+				r := newRelay(t, &fakeServer{name: "one", serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+					if wire.Get(msg.Raw, msg.Params, "inputResponses").IsZero() {
+						return okTo(msg, `{"resultType":"input_required",`+form+own+`}`), nil
+					}
+					retried <- scan(string(msg.Raw))
+					return okTo(msg, `{"resultType":"complete"}`), nil
+				}})
+				do := func(params string) wire.Message {
+					return scan(string(r.Call(context.Background(), "one", alice, modern(params), nil, newPeer()).Body))
+				}
+				first := do(`"name":"t"`)
+				retry := `"name":"t","inputResponses":{"q":{"action":"accept","content":{}}},"requestState":` + string(first.Field(first.ResultState))
+
+				time.Sleep(r.desk.Timeout(ask.Form) - 2*time.Second)
+				if m := do(retry); m.Kind != wire.Result {
+					t.Fatalf("an answer in time: %s", m.Raw)
+				}
+				got := <-retried
+				if own == "" && !got.RequestState.IsZero() || own != "" && got.Text(got.RequestState) != "mine" {
+					t.Errorf("the backend got %s", got.Raw)
+				}
+				time.Sleep(4 * time.Second)
+				if m := do(retry); m.Kind != wire.Failure || !strings.Contains(string(m.Raw), `"reason":"timeout"`) {
+					t.Errorf("an answer too late: %s", m.Raw)
+				}
+				if len(retried) != 0 {
+					t.Error("the backend heard an answer that came too late")
+				}
+			})
+		})
+	}
+}

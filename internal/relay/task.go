@@ -119,7 +119,7 @@ func (rd *round) typed(backend string, reply Reply) (Reply, error) {
 	case kind != "task" && (!isText || !era.ExtendsAny(caps)):
 		return refused(reply, "The backend "+backend+" answered with a type of result that MCP does not know, and this client declared no extension.")
 	}
-	if err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
+	if _, err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
 		return Reply{Event: reply.Event}, err
 	}
 	asked := isTask(rd.call.msg.Method())
@@ -254,5 +254,6 @@ func (rd *round) checkNews(backend string, m *wire.Message) error {
 	if err != nil {
 		return err
 	}
-	return rd.checkInputs(backend, m, at)
+	_, err = rd.checkInputs(backend, m, at)
+	return err
 }
