@@ -139,7 +139,7 @@ func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 // greet performs the legacy handshake.
 func greet(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 	line, err := b.Open(ctx, relay.Hello{
-		Principal: local,
+		Principal: local.Principal,
 		Params:    []byte(`{"protocolVersion":"` + era.LatestLegacy + `","capabilities":{},"clientInfo":{"name":"answerback","version":"doctor"}}`),
 		Events:    nobody{},
 	})

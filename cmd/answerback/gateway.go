@@ -28,7 +28,7 @@ import (
 )
 
 // local is who everybody is on a gateway that authenticates nobody.
-var local = ask.Principal{Issuer: "local", Subject: "local"}
+var local = relay.Caller{Principal: ask.Principal{Issuer: "local", Subject: "local"}}
 
 // gateway is the whole program behind its doors, built from one
 // configuration.
@@ -91,7 +91,7 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	}
 	g.surface, err = surface.New(surface.Config{
 		Gateway:        surface.Through(g.relay),
-		Authenticate:   func(*http.Request) (ask.Principal, error) { return local, nil },
+		Authenticate:   func(*http.Request) (relay.Caller, error) { return local, nil },
 		Local:          local,
 		AllowedHosts:   hostsOf(cfg),
 		AllowedOrigins: originsOf(cfg),

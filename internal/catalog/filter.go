@@ -13,6 +13,7 @@ import (
 // allow-list allows all, so the zero Filter does. Safe for concurrent use.
 type Filter struct {
 	allow, deny []string
+	and         func(name string) bool // nil where nothing else has a say
 }
 
 // NewFilter makes a Filter of patterns in which "*" stands for any characters
@@ -38,7 +39,20 @@ func (f Filter) Allows(name string) bool {
 	if slices.ContainsFunc(f.deny, matches) {
 		return false
 	}
-	return len(f.allow) == 0 || slices.ContainsFunc(f.allow, matches)
+	if len(f.allow) > 0 && !slices.ContainsFunc(f.allow, matches) {
+		return false
+	}
+	return f.and == nil || f.and(name)
+}
+
+// And gives a filter that offers what f does and allows does too.
+func (f Filter) And(allows func(name string) bool) Filter {
+	if before := f.and; before != nil {
+		f.and = func(name string) bool { return before(name) && allows(name) }
+	} else {
+		f.and = allows
+	}
+	return f
 }
 
 // errFiltered is the cause, for the log, of an "unknown" that is a "not offered".

@@ -37,6 +37,20 @@ type Hello struct {
 	Events    Events // what arrives outside any call
 }
 
+// Caller is who sends a request, and what they may use.
+type Caller struct {
+	ask.Principal
+	Access Access // nil where everything is allowed
+}
+
+// Access says what a caller may use. Safe for concurrent use.
+type Access interface {
+	Backend(name string) bool
+	Tool(backend, tool string) bool
+	// Key is the same for two accesses exactly where they allow the same.
+	Key() string
+}
+
 // Line is one open way to a backend: a legacy session, or the stateless
 // endpoint of a modern server. Safe for concurrent use.
 type Line interface {

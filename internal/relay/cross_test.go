@@ -92,7 +92,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 		if m, _ := modernCall(r, alice, "2", "", newPeer()); !strings.Contains(string(m.Raw), "too_many_open") {
 			t.Errorf("one call too many: %s", m.Raw)
 		}
-		if m, _ := modernCall(r, ask.Principal{Issuer: "test", Subject: "bob"}, "3", "", newPeer()); m.Text(m.ResultType) != "input_required" {
+		if m, _ := modernCall(r, person("bob"), "3", "", newPeer()); m.Text(m.ResultType) != "input_required" {
 			t.Errorf("another principal's call: %s", m.Raw)
 		}
 		time.Sleep(r.limits.Away + time.Second)

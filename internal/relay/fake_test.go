@@ -118,7 +118,12 @@ func okTo(msg *wire.Message, result string) string {
 	return `{"jsonrpc":"2.0","id":` + string(msg.Field(msg.ID)) + `,"result":` + result + `}`
 }
 
-var alice = ask.Principal{Issuer: "test", Subject: "alice"}
+// person is a caller who may use everything.
+func person(name string) Caller {
+	return Caller{Principal: ask.Principal{Issuer: "test", Subject: name}}
+}
+
+var alice = person("alice")
 
 // newRelay makes a relay with a real desk over the servers given.
 func newRelay(t *testing.T, servers ...*fakeServer) *Relay {

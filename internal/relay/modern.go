@@ -18,15 +18,15 @@ import (
 // Call carries one modern request. ctx ends when the client goes away, which
 // is its way to cancel; params are the request's Mcp-Param-* headers, or nil.
 // The request has passed era.CheckRequest.
-func (r *Relay) Call(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer Peer) Response {
+func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Message, params http.Header, peer Peer) Response {
 	id := msg.Field(msg.ID)
-	t := r.table.Load()
+	t := r.table.Load().seenBy(who.Access)
 	e := r.solo(t, at)
 	if at != "" && e == nil {
 		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
 	}
-	rd := &round{relay: r, who: who, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
-	a := asker{relay: r, who: who, during: msg.Method()}
+	rd := &round{relay: r, who: who.Principal, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
+	a := asker{relay: r, who: who.Principal, during: msg.Method()}
 	a.name, _ = era.NameOf(msg)
 	work := r.timeout(e)
 	if msg.Method() == "subscriptions/listen" {

@@ -41,7 +41,7 @@ func asksFor(n int, runs *int) func(context.Context, *wire.Message, Sink) (strin
 }
 
 // modernCall makes one round of a modern call at the fake server.
-func modernCall(r *Relay, who ask.Principal, id, rest string, peer Peer) (wire.Message, Response) {
+func modernCall(r *Relay, who Caller, id, rest string, peer Peer) (wire.Message, Response) {
 	m := scan(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"_meta":{"progressToken":"p` + strings.Trim(id, `"`) + `","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}}}},"name":"t","arguments":{"a":1}` + rest + `}}`)
 	resp := r.Call(context.Background(), "old", who, &m, nil, peer)
 	return scan(string(resp.Body)), resp
@@ -89,7 +89,7 @@ func TestParkedStateIsUsedOnce(t *testing.T) {
 				t.Errorf("%s: %s", what, m.Raw)
 			}
 		}
-		m, _ := modernCall(r, ask.Principal{Issuer: "test", Subject: "mallory"}, "2", retry, newPeer())
+		m, _ := modernCall(r, person("mallory"), "2", retry, newPeer())
 		refused("another principal", m)
 		m, _ = modernCall(r, alice, "3", strings.Replace(retry, `"requestState":"`, `"requestState":"A`, 1), newPeer())
 		refused("a tampered state", m)
@@ -231,7 +231,7 @@ func TestLeasesAreNotShared(t *testing.T) {
 		if len(f.opened) != 1 {
 			t.Errorf("%d sessions for one caller", len(f.opened))
 		}
-		modernCall(r, ask.Principal{Issuer: "test", Subject: "bob"}, "2", "", newPeer())
+		modernCall(r, person("bob"), "2", "", newPeer())
 		if len(f.opened) != 2 {
 			t.Errorf("%d sessions for two callers", len(f.opened))
 		}

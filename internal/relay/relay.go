@@ -91,6 +91,9 @@ type Relay struct {
 type table struct {
 	entries []Entry // in configured order
 	byName  map[string]*Entry
+	// all is how many backends there are, those that a caller may not see
+	// included: names must not depend on who asks.
+	all int
 }
 
 // New makes a Relay over the entries of cfg.
@@ -121,11 +124,31 @@ func New(cfg Config) (*Relay, error) {
 }
 
 func newTable(entries []Entry) *table {
-	t := &table{entries: entries, byName: make(map[string]*Entry, len(entries))}
+	t := &table{entries: entries, byName: make(map[string]*Entry, len(entries)), all: len(entries)}
 	for i := range entries {
 		t.byName[entries[i].Backend.Name()] = &entries[i]
 	}
 	return t
+}
+
+// seenBy gives the table as somebody with this access sees it: without the
+// backends, and with filters that leave out the tools, that are not for them.
+func (t *table) seenBy(a Access) *table {
+	if a == nil {
+		return t
+	}
+	var entries []Entry
+	for _, e := range t.entries {
+		name := e.Backend.Name()
+		if !a.Backend(name) {
+			continue
+		}
+		e.Filter = e.Filter.And(func(tool string) bool { return a.Tool(name, tool) })
+		entries = append(entries, e)
+	}
+	seen := newTable(entries)
+	seen.all = t.all
+	return seen
 }
 
 // Swap replaces the set of backends. Calls in flight keep the lines they
@@ -155,10 +178,10 @@ func (r *Relay) Close() {
 	r.pool.close()
 }
 
-// Knows reports whether there is an endpoint of that name; "" is the joined
-// one.
-func (r *Relay) Knows(at string) bool {
-	return at == "" || r.table.Load().byName[at] != nil
+// Knows reports whether there is an endpoint of that name for that caller; ""
+// is the joined one. What somebody may not use is not there for them.
+func (r *Relay) Knows(at string, who Caller) bool {
+	return at == "" || r.table.Load().byName[at] != nil && (who.Access == nil || who.Access.Backend(at))
 }
 
 // solo gives the one backend of an endpoint whose messages pass untouched,
@@ -167,7 +190,7 @@ func (r *Relay) solo(t *table, at string) *Entry {
 	if at != "" {
 		return t.byName[at]
 	}
-	if len(t.entries) == 1 && r.names != Prefixed {
+	if t.all == 1 && len(t.entries) == 1 && r.names != Prefixed {
 		return &t.entries[0]
 	}
 	return nil
@@ -176,7 +199,7 @@ func (r *Relay) solo(t *table, at string) *Entry {
 // prefixed reports whether the joined endpoint puts backend names before
 // tool and prompt names.
 func (r *Relay) prefixed(t *table) bool {
-	return r.names == Prefixed || r.names == Auto && len(t.entries) > 1
+	return r.names == Prefixed || r.names == Auto && t.all > 1
 }
 
 func (r *Relay) timeout(e *Entry) time.Duration {

@@ -20,6 +20,7 @@ type Session struct {
 	at      string
 	id      string
 	who     ask.Principal
+	access  Access
 	peer    Peer
 	version string
 	caps    era.Caps
@@ -41,7 +42,7 @@ type Session struct {
 // Initialize opens a legacy session at an endpoint that the relay knows. id
 // is the session's id as the surface minted it. A nil Session means that the
 // Response is a refusal to pass on.
-func (r *Relay) Initialize(ctx context.Context, at, id string, who ask.Principal, msg *wire.Message, peer Peer) (*Session, Response) {
+func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *wire.Message, peer Peer) (*Session, Response) {
 	clientID := msg.Field(msg.ID)
 	params := msg.Field(msg.Params)
 	span, err := wire.Value(params)
@@ -52,7 +53,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who ask.Principal
 	caps := capsAt.Of(params)
 	offered, _ := wire.Unquote(wire.Get(params, span, "protocolVersion").Of(params))
 	s := &Session{
-		relay: r, at: at, id: id, who: who, peer: peer,
+		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer,
 		ready: make(chan struct{}),
 		calls: make(map[string]*call),
 	}
@@ -62,7 +63,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who ask.Principal
 	}
 	s.hello, s.capsKey = params, era.CapsKey(caps)
 
-	t := r.table.Load()
+	t := r.table.Load().seenBy(who.Access)
 	if e := r.solo(t, at); e != nil {
 		return s.openSolo(ctx, e, clientID, caps)
 	}

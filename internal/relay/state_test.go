@@ -32,7 +32,7 @@ func TestRequestStateIsBound(t *testing.T) {
 			return okTo(msg, `{"resultType":"complete"}`), nil
 		}
 		r := newRelay(t, &fakeServer{name: "one", serve: serve}, &fakeServer{name: "two", serve: serve})
-		do := func(at string, who ask.Principal, params string) wire.Message {
+		do := func(at string, who Caller, params string) wire.Message {
 			return scan(string(r.Call(context.Background(), at, who, modern(params), nil, newPeer()).Body))
 		}
 		first := do("one", alice, `"name":"t","arguments":{"a":1,"b":2}`)
@@ -42,7 +42,7 @@ func TestRequestStateIsBound(t *testing.T) {
 		}
 		retry := func(rest string) string { return `"requestState":` + state + `,` + rest }
 
-		mallory := ask.Principal{Issuer: "test", Subject: "mallory"}
+		mallory := person("mallory")
 		for name, m := range map[string]wire.Message{
 			"another principal":  do("one", mallory, retry(`"name":"t","arguments":{"a":1,"b":2}`)),
 			"another backend":    do("two", alice, retry(`"name":"t","arguments":{"a":1,"b":2}`)),

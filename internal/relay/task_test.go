@@ -12,11 +12,11 @@ import (
 
 const tasksCaps = era.RequiredTasks
 
-var mallory = ask.Principal{Issuer: "test", Subject: "mallory"}
+var mallory = person("mallory")
 
 // askModern makes a modern request of a client with the capabilities given, and
 // gives the response.
-func askModern(r *Relay, at string, who ask.Principal, peer Peer, method, params, caps string) wire.Message {
+func askModern(r *Relay, at string, who Caller, peer Peer, method, params, caps string) wire.Message {
 	m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `},` + params + `}}`)
 	return scan(string(r.Call(context.Background(), at, who, &m, nil, peer).Body))
 }
@@ -258,7 +258,7 @@ func TestTasksDoNotCross(t *testing.T) {
 	if n := len(peer.notified); n != 0 {
 		t.Errorf("the client was told of a task: %s", <-peer.notified)
 	}
-	id := (&round{relay: r, who: alice}).sealTask("old", "x")
+	id := (&round{relay: r, who: alice.Principal}).sealTask("old", "x")
 	wantFailure(t, "tasks/get", askModern(r, "old", alice, peer, "tasks/get", `"taskId":"`+id+`"`, caps), "-32601", "unknown_method")
 	if len(seen) != 0 {
 		t.Errorf("the backend got %s", <-seen)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -37,7 +36,7 @@ func BenchmarkPlainCall(b *testing.B) {
 	}}
 	s, err := New(Config{
 		Gateway: g, Ring: seal.Random(), Log: slog.New(slog.DiscardHandler), AllowedHosts: []string{"gateway.test"},
-		Authenticate: func(*http.Request) (ask.Principal, error) { return alice, nil },
+		Authenticate: func(*http.Request) (relay.Caller, error) { return alice, nil },
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -30,7 +30,7 @@ type fakeGateway struct {
 	// call serves legacy calls; its default echoes.
 	call func(ctx context.Context, msg *wire.Message, peer relay.Peer) Response
 	// modern serves modern calls; its default echoes.
-	modern func(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer relay.Peer) Response
+	modern func(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response
 	// opening runs inside Initialize; false refuses.
 	opening func(ctx context.Context) bool
 	// closed is told why a session was closed, where it is not nil.
@@ -40,9 +40,9 @@ type fakeGateway struct {
 	sessions []*fakeSession
 }
 
-func (g *fakeGateway) Knows(at string) bool { return at == "" || at == "files" }
+func (g *fakeGateway) Knows(at string, _ relay.Caller) bool { return at == "" || at == "files" }
 
-func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who ask.Principal, msg *wire.Message, peer relay.Peer) (Session, Response) {
+func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, Response) {
 	if g.opening != nil && !g.opening(ctx) {
 		return nil, Response{Body: response(msg, `"error":{"code":-32000,"message":"no"}`), Status: 200}
 	}
@@ -61,7 +61,7 @@ func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who ask.Pri
 	return s, Response{Body: response(msg, `"result":{"protocolVersion":"`+g.version+`"}`), Status: 200}
 }
 
-func (g *fakeGateway) Call(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer relay.Peer) Response {
+func (g *fakeGateway) Call(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response {
 	if g.modern == nil {
 		return echo(msg)
 	}
@@ -78,7 +78,7 @@ func (g *fakeGateway) last() *fakeSession {
 type fakeSession struct {
 	gateway *fakeGateway
 	at, id  string
-	who     ask.Principal
+	who     relay.Caller
 	peer    relay.Peer
 	notes   chan string
 	answers chan string
@@ -139,22 +139,31 @@ func echo(msg *wire.Message) Response {
 }
 
 var (
-	alice = ask.Principal{Issuer: "test", Subject: "alice"}
-	bob   = ask.Principal{Issuer: "test", Subject: "bob"}
+	alice = relay.Caller{Principal: ask.Principal{Issuer: "test", Subject: "alice"}}
+	bob   = relay.Caller{Principal: ask.Principal{Issuer: "test", Subject: "bob"}}
 )
 
 // byToken takes the subject from the Authorization header; alice without one.
-func byToken(r *http.Request) (ask.Principal, error) {
+func byToken(r *http.Request) (relay.Caller, error) {
 	switch r.Header.Get("Authorization") {
 	case "", "alice":
 		return alice, nil
 	case "bob":
 		return bob, nil
+	case "alice, with less":
+		return relay.Caller{Principal: alice.Principal, Access: less{}}, nil
 	case "expired":
-		return ask.Principal{}, expired{}
+		return relay.Caller{}, expired{}
 	}
-	return ask.Principal{}, ask.Errorf(ask.NotAllowed, "No.")
+	return relay.Caller{}, ask.Errorf(ask.NotAllowed, "No.")
 }
+
+// less is an access to nothing.
+type less struct{}
+
+func (less) Backend(string) bool      { return false }
+func (less) Tool(string, string) bool { return false }
+func (less) Key() string              { return "" }
 
 type expired struct{}
 

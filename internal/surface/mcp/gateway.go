@@ -13,15 +13,16 @@ import (
 // Answers are JSON-RPC responses, errors too; an empty Body means that
 // nothing may be sent, as for a call that its client cancelled.
 type Gateway interface {
-	// Knows reports whether there is an endpoint named at; "" always is one.
-	Knows(at string) bool
+	// Knows reports whether there is an endpoint named at for that caller; ""
+	// always is one.
+	Knows(at string, who relay.Caller) bool
 
 	// Initialize opens a legacy session whose id is session. A nil Session
 	// means that the response is a refusal. msg may be kept.
-	Initialize(ctx context.Context, at, session string, who ask.Principal, msg *wire.Message, peer relay.Peer) (Session, Response)
+	Initialize(ctx context.Context, at, session string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, Response)
 
 	// Call carries one modern request. It ends when ctx does. msg may be kept.
-	Call(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer relay.Peer) Response
+	Call(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response
 }
 
 // Session is one legacy session behind the surface. Safe for concurrent use.
@@ -51,7 +52,7 @@ func Through(r *relay.Relay) Gateway { return through{r} }
 
 type through struct{ *relay.Relay }
 
-func (t through) Initialize(ctx context.Context, at, session string, who ask.Principal, msg *wire.Message, peer relay.Peer) (Session, Response) {
+func (t through) Initialize(ctx context.Context, at, session string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, Response) {
 	s, resp := t.Relay.Initialize(ctx, at, session, who, msg, peer)
 	if s == nil {
 		return nil, resp // not a Session that holds a nil pointer

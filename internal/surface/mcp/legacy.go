@@ -8,13 +8,14 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // postLegacy serves one message of a legacy client. It reports whether the
 // bytes of the message are free again.
-func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who ask.Principal, msg *wire.Message, accept accepts) bool {
+func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, msg *wire.Message, accept accepts) bool {
 	if msg.Kind == wire.Request && msg.Method() == "initialize" && r.Header[headerSession] == nil {
 		if !s.flight.begin() {
 			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
@@ -71,7 +72,7 @@ func requestID(msg *wire.Message) []byte {
 }
 
 // initialize opens a session.
-func (s *Surface) initialize(w http.ResponseWriter, r *http.Request, at string, who ask.Principal, msg *wire.Message, accept accepts) {
+func (s *Surface) initialize(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, msg *wire.Message, accept accepts) {
 	ss := s.newSession(at, who, s.cfg.Ring.Mint(seal.Session, s.cfg.Home, 0))
 	instead, fault := s.sessions.reserve(ss)
 	if fault != nil {
@@ -123,8 +124,9 @@ func (st *stream) withdrawSession() {
 
 // session finds the session that a request belongs to and counts the request
 // in; the caller must leave it. Otherwise it gives the HTTP status to refuse
-// the request with.
-func (s *Surface) session(r *http.Request, at string, who ask.Principal) (*session, int, *ask.Error) {
+// the request with. A session lives with the access it was opened with: a
+// caller whose access has changed opens another.
+func (s *Surface) session(r *http.Request, at string, who relay.Caller) (*session, int, *ask.Error) {
 	ids := r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
 		return nil, http.StatusBadRequest, noSession
@@ -137,8 +139,8 @@ func (s *Surface) session(r *http.Request, at string, who ask.Principal) (*sessi
 	if _, err := s.cfg.Ring.Verify(seal.Session, ids[0]); err != nil {
 		return nil, http.StatusNotFound, unknownSession
 	}
-	ss := s.sessions.find(who, ids[0])
-	if ss == nil || ss.at != at || !ss.enter() {
+	ss := s.sessions.find(who.Principal, ids[0])
+	if ss == nil || ss.at != at || ss.access != accessKey(who) || !ss.enter() {
 		return nil, http.StatusNotFound, unknownSession
 	}
 	select {
@@ -152,7 +154,7 @@ func (s *Surface) session(r *http.Request, at string, who ask.Principal) (*sessi
 }
 
 // get opens a session's own stream, or takes up a stream that broke off.
-func (s *Surface) get(w http.ResponseWriter, r *http.Request, at string, who ask.Principal) {
+func (s *Surface) get(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) {
 	if s.sessionless(w, r) {
 		return
 	}
@@ -206,7 +208,7 @@ func (ss *session) find(eventID string) (*stream, uint64) {
 }
 
 // delete ends a session.
-func (s *Surface) delete(w http.ResponseWriter, r *http.Request, at string, who ask.Principal) {
+func (s *Surface) delete(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) {
 	if s.sessionless(w, r) {
 		return
 	}

@@ -64,6 +64,7 @@ func TestSessionHeaderRules(t *testing.T) {
 	b.with("Mcp-Session-Id", ask).expect("POST", list, 404, "no such session")
 	s.at("/mcp/files").expect("POST", list, 404, "no such session")
 	s.with("Authorization", "bob").expect("POST", list, 404, "no such session")
+	s.with("Authorization", "alice, with less").expect("POST", list, 404, "no such session")
 	s.with("Authorization", "bob").expect("GET", "", 404, "no such session")
 	s.with("Authorization", "bob").expect("DELETE", "", 404, "no such session")
 	s.with("MCP-Protocol-Version", "2025-06-18").expect("POST", list, 200, `"id":2`)
@@ -118,7 +119,7 @@ func TestClientGoneDuringInitializeLeavesNoSession(t *testing.T) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", b.url, strings.NewReader(initializeBody))
 	req.Header.Set("Content-Type", "application/json")
 	gone := make(chan struct{})
-	b.surface.cfg.Authenticate = func(r *http.Request) (ask.Principal, error) {
+	b.surface.cfg.Authenticate = func(r *http.Request) (relay.Caller, error) {
 		context.AfterFunc(r.Context(), func() { close(gone) })
 		return alice, nil
 	}

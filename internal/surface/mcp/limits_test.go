@@ -132,7 +132,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			<-ctx.Done()
 			return Response{Body: response(msg, `"error":{"code":-32000,"message":"ended"}`)}
 		},
-		modern: func(ctx context.Context, _ string, _ ask.Principal, msg *wire.Message, _ http.Header, peer relay.Peer) Response {
+		modern: func(ctx context.Context, _ string, _ relay.Caller, msg *wire.Message, _ http.Header, peer relay.Peer) Response {
 			peer.Notify(note("waiting"))
 			<-ctx.Done()
 			if ask.CodeOf(context.Cause(ctx)) != ask.ShuttingDown {

@@ -89,7 +89,7 @@ func TestBodyThatNeverEnds(t *testing.T) {
 // The deadline for the body must not end a call that runs longer.
 func TestLongCallOutlivesTheBodyDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGateway{modern: func(ctx context.Context, _ string, _ ask.Principal, msg *wire.Message, _ http.Header, _ relay.Peer) Response {
+		g := &fakeGateway{modern: func(ctx context.Context, _ string, _ relay.Caller, msg *wire.Message, _ http.Header, _ relay.Peer) Response {
 			select {
 			case <-ctx.Done():
 				t.Errorf("the call was ended by %v", context.Cause(ctx))
@@ -116,7 +116,7 @@ func TestQuestionToAClientThatIsGone(t *testing.T) {
 		return echo(msg)
 	}}
 	b := serve(t, g, nil).initialize()
-	b.surface.cfg.Authenticate = func(r *http.Request) (ask.Principal, error) {
+	b.surface.cfg.Authenticate = func(r *http.Request) (relay.Caller, error) {
 		context.AfterFunc(r.Context(), func() { close(gone) })
 		return alice, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
 )
 
 const (
@@ -29,6 +30,7 @@ type session struct {
 	id      string
 	at      string
 	who     ask.Principal
+	access  string  // the key of what it was opened with
 	behind  Session // the session behind this one; not read before the session is ready
 	own     *stream
 	primes  atomic.Bool // streams begin with an event that has only an id
@@ -55,8 +57,16 @@ type pastStream struct {
 	at   time.Time
 }
 
-func (s *Surface) newSession(at string, who ask.Principal, id string) *session {
-	ss := &session{surface: s, id: id, at: at, who: who, streams: make(map[string]*stream), busy: 1}
+// accessKey names what a caller may use, for comparing.
+func accessKey(who relay.Caller) string {
+	if who.Access == nil {
+		return ""
+	}
+	return "=" + who.Access.Key()
+}
+
+func (s *Surface) newSession(at string, who relay.Caller, id string) *session {
+	ss := &session{surface: s, id: id, at: at, who: who.Principal, access: accessKey(who), streams: make(map[string]*stream), busy: 1}
 	ss.life, ss.end = context.WithCancelCause(context.Background())
 	ss.own = s.newOwnStream(ss)
 	return ss

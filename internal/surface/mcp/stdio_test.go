@@ -146,7 +146,7 @@ func TestStdioLegacy(t *testing.T) {
 
 func TestStdioModern(t *testing.T) {
 	begun := make(chan struct{})
-	g := &fakeGateway{modern: func(ctx context.Context, at string, who ask.Principal, msg *wire.Message, params http.Header, peer relay.Peer) Response {
+	g := &fakeGateway{modern: func(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response {
 		if at != "" || who != alice || params != nil {
 			t.Errorf("called at %q by %v with %v", at, who, params)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -22,10 +23,10 @@ type Config struct {
 
 	// Authenticate says who sends a request, from its headers. An error is
 	// answered with 401, or with what the error itself says (see Challenger).
-	Authenticate func(*http.Request) (ask.Principal, error)
+	Authenticate func(*http.Request) (relay.Caller, error)
 
 	// Local is who uses the standard streams.
-	Local ask.Principal
+	Local relay.Caller
 
 	// AllowedHosts are the values of Host that are taken besides loopback
 	// names on loopback connections: a name with a port stands for that port
@@ -149,7 +150,7 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at, ok := endpoint(r.URL.Path)
-	if !ok || !s.cfg.Gateway.Knows(at) {
+	if !ok || !s.cfg.Gateway.Knows(at, who) {
 		refuse(w, http.StatusNotFound, unknownEndpoint)
 		return
 	}
