@@ -64,6 +64,7 @@ type Ask struct {
 	Backend   string
 	During    string // the method of the call that caused it, "" where unknown
 	Name      string // the tool, prompt or resource that was called, "" where unknown
+	Client    string // what the client that called calls itself, "" where unknown; proves nothing
 	Session   string // the client session it belongs to, "" where there is none
 	Addressee Addressee
 	Asked     time.Time

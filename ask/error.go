@@ -26,6 +26,12 @@ const (
 	BackendWithdrew Code = "backend_withdrew"
 	BackendLost     Code = "backend_lost"
 	ShuttingDown    Code = "shutting_down"
+	FormInvalidated Code = "form_invalidated"
+
+	// Nothing can be promised, because it could not be stored.
+	JournalUnavailable Code = "journal_unavailable"
+	StoreFull          Code = "store_full"
+	StoreCorrupt       Code = "store_corrupt"
 
 	// An answer that cannot be taken.
 	TooLate  Code = "too_late"

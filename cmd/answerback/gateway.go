@@ -20,6 +20,8 @@ import (
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
@@ -36,6 +38,7 @@ type gateway struct {
 	log     *slog.Logger
 	ring    *seal.Ring
 	home    seal.Home
+	store   journal.Journal
 	desk    *desk.Desk // nil when questions are switched off
 	ledger  *observe.Ledger
 	catalog *catalog.Cache
@@ -60,8 +63,11 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 		return nil, err
 	}
 	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
+	if g.store, err = memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 256 << 20, MaxAudit: 10_000}); err != nil {
+		return nil, err
+	}
 	if cfg.Asks.Enabled {
-		if g.desk, err = newDesk(cfg, ring, home, g.ledger, log); err != nil {
+		if g.desk, err = newDesk(cfg, g.store, ring, home, g.ledger, log); err != nil {
 			return nil, err
 		}
 	}
@@ -108,14 +114,24 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	return g, nil
 }
 
-func newDesk(cfg *config.Config, ring *seal.Ring, home seal.Home, ledger *observe.Ledger, log *slog.Logger) (*desk.Desk, error) {
+func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, ledger *observe.Ledger, log *slog.Logger) (*desk.Desk, error) {
 	return desk.New(desk.Config{
 		Now: time.Now,
 		Log: log,
 		Mint: func(a ask.Addressee) string {
-			return ring.Mint(seal.Ask, home, seal.Shard(a.Principal.Issuer, a.Principal.Subject, a.Group))
+			return ring.Mint(seal.Ask, home, shardOf(a))
 		},
-		Verify: func(id string) bool { _, err := ring.Verify(seal.Ask, id); return err == nil },
+		Shard: shardOf,
+		Key: func(id string) (journal.Key, error) {
+			at, err := ring.Verify(seal.Ask, id)
+			return journal.Key{Shard: at.Shard, Home: at.Home.String(), ID: id}, err
+		},
+		Journal: store,
+		Seal:    func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
+		Unseal: func(id string, sealed []byte) ([]byte, error) {
+			return ring.Unseal(seal.Secret, []byte(id), string(sealed))
+		},
+		Keep: time.Hour,
 		Timeout: func(k ask.Kind) time.Duration {
 			if k == ask.Sampling {
 				return cfg.Asks.SamplingTimeout
@@ -126,6 +142,11 @@ func newDesk(cfg *config.Config, ring *seal.Ring, home seal.Home, ledger *observ
 		RatePerMinute: cfg.Asks.RatePerMinute, Burst: cfg.Asks.Burst,
 		Audit: ledger.Record,
 	})
+}
+
+// shardOf spreads asks over the store by whom they are for.
+func shardOf(a ask.Addressee) uint16 {
+	return seal.Shard(a.Principal.Issuer, a.Principal.Subject, a.Group)
 }
 
 func namesOf(cfg *config.Config) relay.Names {
@@ -236,6 +257,7 @@ func (g *gateway) close(ctx context.Context) {
 	if g.desk != nil {
 		g.desk.Close(ctx)
 	}
+	g.store.Close(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	close(g.closing)

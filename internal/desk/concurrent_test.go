@@ -14,7 +14,7 @@ import (
 // TestTwoHundredAnswersOneWins holds P2 for simultaneous answers.
 func TestTwoHundredAnswersOneWins(t *testing.T) {
 	k, r := newKit(t, nil), newResult(t)
-	id := k.Ask(question(), &client{}, r.settled)
+	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 	var won, late atomic.Int64
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
@@ -50,7 +50,7 @@ func TestEachAnswerFindsItsOwnQuestion(t *testing.T) {
 			a, r := question(), newResult(t)
 			a.Session = fmt.Sprintf("s%d", i%7)
 			a.Backend = fmt.Sprintf("b%d", i%5)
-			id := k.Ask(a, &client{}, r.settled)
+			id := k.Ask(a, Ways{Client: &client{}}, r.asker())
 			want := fmt.Sprintf(`{"n":%d}`, i)
 			if err := k.Answer(id, From{Principal: ada, Session: a.Session}, ask.Answer{Result: []byte(want)}); err != nil {
 				t.Error(err)
@@ -72,7 +72,7 @@ func TestCloseSettlesWhatIsOpen(t *testing.T) {
 	ids := make([]string, len(results))
 	for i := range results {
 		results[i] = newResult(t)
-		ids[i] = k.Ask(question(), c, results[i].settled)
+		ids[i] = k.Ask(question(), Ways{Client: c}, results[i].asker())
 	}
 	if err := k.Close(context.Background()); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestCloseSettlesWhatIsOpen(t *testing.T) {
 		}
 	}
 	after := newResult(t)
-	k.Ask(question(), c, after.settled)
+	k.Ask(question(), Ways{Client: c}, after.asker())
 	if out := after.now(); out.Ending != ask.Refused || out.Err.Code != ask.ShuttingDown {
 		t.Errorf("outcome after Close: %+v", out)
 	}
@@ -98,7 +98,7 @@ func TestCloseSettlesWhatIsOpen(t *testing.T) {
 func TestCloseWaitsForCallbacks(t *testing.T) {
 	k := newKit(t, nil)
 	release := make(chan struct{})
-	k.Ask(question(), &client{}, func(ask.Outcome) { <-release })
+	k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: func(ask.Outcome) error { <-release; return nil }})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	gone := errors.New("out of patience")
 	cancel(gone)
@@ -119,7 +119,9 @@ func TestCloseMissesNothing(t *testing.T) {
 		var settled atomic.Int64
 		var wg sync.WaitGroup
 		for range 20 {
-			wg.Go(func() { k.Ask(question(), &client{}, func(ask.Outcome) { settled.Add(1) }) })
+			wg.Go(func() {
+				k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: func(ask.Outcome) error { settled.Add(1); return nil }})
+			})
 		}
 		if err := k.Close(context.Background()); err != nil {
 			t.Fatal(err)

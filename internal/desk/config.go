@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/journal"
 )
 
 // Config is what a Desk is made of. Every field is required. The functions
@@ -17,18 +18,30 @@ type Config struct {
 
 	// Mint makes the id of a new ask. No two are ever alike.
 	Mint func(ask.Addressee) string
-	// Verify reports whether an id was made by Mint.
-	Verify func(id string) bool
+	// Shard is the part of the store of an addressee's asks. It is in their ids.
+	Shard func(ask.Addressee) uint16
+	// Key says under what an ask with this id is stored, or that Mint never
+	// made it.
+	Key func(id string) (journal.Key, error)
 	// Timeout is how long an ask of this kind may stay open.
 	Timeout func(ask.Kind) time.Duration
 
+	// Journal keeps the asks that somebody was promised will be kept.
+	Journal journal.Asks
+	// Seal and Unseal keep what is stored about an ask from whoever reads the
+	// store. Both bind it to the ask's id.
+	Seal   func(id string, plain []byte) []byte
+	Unseal func(id string, sealed []byte) ([]byte, error)
+	// Keep is how long an ask is remembered after it has ended.
+	Keep time.Duration
+
 	// How many asks may be open at once: in all, for one client session, and
-	// for one principal. Asks without a session count for their principal.
+	// for one addressee. Asks without a session count for their addressee.
 	MaxOpen             int
 	MaxOpenPerSession   int
 	MaxOpenPerPrincipal int
 
-	// How many asks one backend may put to one principal: a minute in the
+	// How many asks one backend may put to one addressee: a minute in the
 	// long run, and at once.
 	RatePerMinute int
 	Burst         int
@@ -50,8 +63,12 @@ func (c *Config) check() error {
 		{"Now", c.Now == nil},
 		{"Log", c.Log == nil},
 		{"Mint", c.Mint == nil},
-		{"Verify", c.Verify == nil},
+		{"Shard", c.Shard == nil},
+		{"Key", c.Key == nil},
 		{"Timeout", c.Timeout == nil},
+		{"Journal", c.Journal == nil},
+		{"Seal", c.Seal == nil},
+		{"Unseal", c.Unseal == nil},
 		{"Audit", c.Audit == nil},
 	} {
 		if f.missing {
@@ -74,6 +91,9 @@ func (c *Config) check() error {
 	}
 	if c.Burst > maxBurst {
 		errs = append(errs, fmt.Errorf("desk: Config.Burst is %d, it must be at most %d", c.Burst, maxBurst))
+	}
+	if c.Keep < journal.MinKeep {
+		errs = append(errs, fmt.Errorf("desk: Config.Keep is %s, it must be at least %s", c.Keep, journal.MinKeep))
 	}
 	return errors.Join(errs...)
 }

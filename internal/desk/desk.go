@@ -9,10 +9,11 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/journal"
 )
 
-// Showing is a way to put one ask before somebody. Its methods do not block
-// for long: the ask's own course waits for them.
+// Showing is one way to somebody who can answer. It is called from many
+// goroutines, and never under a lock of the desk.
 type Showing interface {
 	// Show puts the question before somebody. An error means that it was not
 	// shown; an *ask.Error says with its code why. The ask is not modified.
@@ -21,16 +22,47 @@ type Showing interface {
 	Withdraw(id string, why *ask.Error)
 }
 
-// From says who answers, and through what.
+// Link is a Showing at a client that offers a link to the ask's page.
+type Link interface {
+	Showing
+	// Followed says that the person agreed to open the link.
+	Followed()
+}
+
+// Ways are the ways to the addressee of an ask. Without any the ask is
+// refused.
+type Ways struct {
+	Client Showing // the client's own form or model
+	Link   Link    // a client that offers a link to the ask's page; its accept is no answer
+	Page   bool    // whether the addressee learns of the page by themselves
+}
+
+func (w Ways) rungs() []exchange.Rung {
+	return exchange.Ladder(exchange.Reach{Client: w.Client != nil, Link: w.Link != nil, Page: w.Page})
+}
+
+// Asker is who waits for the outcome of an ask.
+type Asker struct {
+	// Settled takes the outcome, once. It may wait until the asker has it; an
+	// error says that the asker will not have it. An outcome without an ending
+	// means that the gateway stops, and that the ask goes on after its restart.
+	Settled func(ask.Outcome) error
+	// Resume is the handle from which the asker can be taken up after a
+	// restart, nil where it cannot.
+	Resume []byte
+	// Kept says that the ask must be kept from the start, because its call
+	// was promised to go on without its client.
+	Kept bool
+}
+
+// From says where an answer of a client comes from.
 type From struct {
 	Principal ask.Principal
 	Session   string // the client session it came through, "" for none
 	Surface   string
 }
 
-// Desk runs asks in memory. It starts no goroutine of its own but the ones of
-// Close; timers run on the runtime's. Safe for concurrent use, also from
-// within the functions it calls, which it never calls under a lock.
+// Desk runs asks. Safe for concurrent use.
 type Desk struct {
 	cfg    Config
 	limits *limits
@@ -39,29 +71,41 @@ type Desk struct {
 	shards [shardCount]shard
 	counts counts
 
-	// unsettled counts the asks whose settled function has not returned, the
-	// goroutines of Close, and one for the desk itself until it is closed.
-	// idle is closed when it falls to zero.
+	// life is that of what the desk does by itself: storing, and waiting for
+	// askers that are taken up.
+	life context.Context
+	end  context.CancelFunc
+
+	// unsettled counts the asks whose asker was not told, the goroutines of
+	// the desk, and one for the desk itself until it is closed. idle is closed
+	// when it falls to zero.
 	unsettled atomic.Int64
 	idle      chan struct{}
 	closing   sync.Once
 }
 
+// shard is a part of the open asks with its lock.
 type shard struct {
 	mu     sync.Mutex
 	open   map[string]*entry
 	closed bool
 }
 
-// entry is one ask that the desk holds.
+// entry is one open ask.
 type entry struct {
-	ask     ask.Ask // never modified
-	to      Showing
-	settled func(ask.Outcome)
-	held    bool // in its shard's map and counted; set before it is shared
+	ask    ask.Ask // never modified, but for its deadline in what is handed out
+	ways   Ways
+	asker  Asker
+	resume []byte // the asker's handle; never modified
+	// taken is closed once ways and asker are there; nil where they were from
+	// the start.
+	taken chan struct{}
+	rev   journal.Rev // of the stored version; whoever stores has it
 
-	state exchange.Ask // guarded by the shard's lock
-	timer *time.Timer  // guarded by the shard's lock
+	held   bool          // guarded by the shard's lock: in its map, and counted
+	state  exchange.Ask  // guarded by the shard's lock
+	timer  *time.Timer   // guarded by the shard's lock
+	stored chan struct{} // guarded by the shard's lock: closed when what is being stored was
 }
 
 type counts struct {
@@ -70,7 +114,7 @@ type counts struct {
 	settled [ask.Refused + 1]atomic.Uint64
 }
 
-// New makes a Desk. An error names every field that is missing or bad.
+// New makes a Desk with nothing on it.
 func New(cfg Config) (*Desk, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -79,48 +123,47 @@ func New(cfg Config) (*Desk, error) {
 	for i := range d.shards {
 		d.shards[i].open = map[string]*entry{}
 	}
+	d.life, d.end = context.WithCancel(context.Background())
 	d.unsettled.Store(1)
 	return d, nil
 }
 
-// Ask opens an ask and shows it. The desk sets its ID and Asked; a Deadline
-// that is set already can only shorten what its kind allows. A nil to means
-// that nobody can be reached. settled is called exactly once, also where the
-// ask is refused, on the goroutine that brought the end, possibly before Ask
-// returns. It must not block for long.
-func (d *Desk) Ask(a ask.Ask, to Showing, settled func(ask.Outcome)) (id string) {
+// Ask opens an ask and shows it. The desk sets the ask's id, when it was asked
+// and its deadline, which may be earlier than the kind's but not later. by is
+// told the outcome, once, be it a refusal: maybe before Ask returns.
+func (d *Desk) Ask(a ask.Ask, ways Ways, by Asker) (id string) {
 	now := d.cfg.Now()
 	a.ID = d.cfg.Mint(a.Addressee)
 	a.Asked = now
 	if latest := now.Add(d.cfg.Timeout(a.Kind)); a.Deadline.IsZero() || latest.Before(a.Deadline) {
 		a.Deadline = latest
 	}
-	e := &entry{ask: a, to: to, settled: settled}
+	e := &entry{ask: a, ways: ways, asker: by, resume: by.Resume}
 	ev := exchange.Asked{
 		Deadline: a.Deadline,
-		Rungs:    exchange.Ladder(exchange.Reach{Client: to != nil}),
+		Rungs:    ways.rungs(),
+		Kept:     by.Kept,
 		Refuse:   d.limits.take(&e.ask, now),
 	}
 	admitted := ev.Refuse == nil
-	effects := d.open(e, now, ev)
-	if admitted && !e.held {
+	effects, held := d.open(e, now, ev)
+	if admitted && !held {
 		d.limits.release(&e.ask)
 	}
 	d.perform(e, now, effects)
 	return a.ID
 }
 
-// Answer settles an ask with what somebody did. Errors: Unknown where the id
-// is not one of ours, NotYours where the ask is for somebody else or of
-// another session, BadMessage where the answer is not one, TooLate where the
-// ask has ended. The answer's bytes are handed on and must not change.
+// Answer takes what a client answered to an ask that was shown to it. The
+// error's code is Unknown where there is no such ask, NotYours where it is for
+// somebody else, TooLate where it has ended.
 func (d *Desk) Answer(id string, from From, answer ask.Answer) error {
 	if (len(answer.Result) == 0) == (len(answer.Error) == 0) {
 		return errNoAnswer
 	}
 	e := d.find(id)
 	if e == nil {
-		if !d.cfg.Verify(id) {
+		if _, err := d.cfg.Key(id); err != nil {
 			return errUnknown
 		}
 		d.auditLate(Record{At: d.cfg.Now(), Transition: transitionLate, Ask: id}, from.Principal, from.Surface, answer)
@@ -131,15 +174,14 @@ func (d *Desk) Answer(id string, from From, answer ask.Answer) error {
 		d.auditNotYours(e, from, answer)
 		return errNotYours
 	}
-	if late := d.step(e, d.cfg.Now(), exchange.Submitted{
-		Rung:    exchange.RungClient,
-		By:      from.Principal,
-		Surface: from.Surface,
-		Answer:  answer,
-	}); late {
-		return errTooLate
+	if e.taken != nil {
+		<-e.taken
 	}
-	return nil
+	rung := exchange.RungClient
+	if e.ways.Client == nil {
+		rung = exchange.RungLink
+	}
+	return d.step(e, exchange.Submitted{Rung: rung, By: from.Principal, Surface: from.Surface, Answer: answer}).err()
 }
 
 // What is refused in the same words each time.
@@ -150,8 +192,8 @@ var (
 	errTooLate  = ask.Errorf(ask.TooLate, "The question is no longer open: the answer came too late.")
 )
 
-// End settles an ask without an answer: Withdrawn where its asker took it
-// back, else Abandoned. Nothing happens where it is not open.
+// End ends an ask without an answer: Withdrawn where its asker took it back,
+// else Abandoned. It does nothing where the ask has ended.
 func (d *Desk) End(id string, ending ask.Ending, why *ask.Error) {
 	e := d.find(id)
 	if e == nil {
@@ -161,34 +203,45 @@ func (d *Desk) End(id string, ending ask.Ending, why *ask.Error) {
 	if ending == ask.Withdrawn {
 		ev = exchange.Withdrawn{Why: why}
 	}
-	d.step(e, d.cfg.Now(), ev)
+	d.step(e, ev)
 }
 
-// Close refuses new asks, settles the open ones as abandoned because the
-// gateway stops, and waits until every settled function has returned. An
-// error means that ctx ended first; the rest goes on, and Close can be called
-// again to wait for it.
+// Close refuses new asks, abandons those that only pass through, lets go of
+// those that are kept, and waits until every asker was told or ctx ends.
 func (d *Desk) Close(ctx context.Context) error {
 	d.closing.Do(func() {
-		why := ask.Errorf(ask.ShuttingDown, "The gateway is shutting down.")
 		for i := range d.shards {
 			if open := d.shards[i].close(); len(open) > 0 {
-				d.unsettled.Add(1)
-				go func() {
-					defer d.done()
+				d.start(func() {
 					for _, e := range open {
-						d.step(e, d.cfg.Now(), exchange.Abandoned{Why: why})
+						d.letGo(e)
 					}
-				}()
+				})
 			}
 		}
 		d.done()
 	})
+	defer d.end()
 	select {
 	case <-d.idle:
 		return nil
 	case <-ctx.Done():
 		return ask.Wrap(ask.Internal, "The gateway stopped before every asker was told.", context.Cause(ctx))
+	}
+}
+
+// start runs f in a goroutine that Close waits for.
+func (d *Desk) start(f func()) {
+	d.unsettled.Add(1)
+	go func() {
+		defer d.done()
+		f()
+	}()
+}
+
+func (d *Desk) done() {
+	if d.unsettled.Add(-1) == 0 {
+		close(d.idle)
 	}
 }
 
@@ -203,45 +256,5 @@ func (s *shard) close() []*entry {
 	return open
 }
 
-// done takes one off unsettled.
-func (d *Desk) done() {
-	if d.unsettled.Add(-1) == 0 {
-		close(d.idle)
-	}
-}
-
-// Open counts the asks that are open.
 // Timeout is how long an ask of this kind may stay open.
 func (d *Desk) Timeout(k ask.Kind) time.Duration { return d.cfg.Timeout(k) }
-
-// Open is how many asks are open now.
-func (d *Desk) Open() int { return int(d.limits.open.Load()) }
-
-// Stats are counts for metrics. All but Open and RateKeys only ever grow.
-type Stats struct {
-	Open      int    // asks open now
-	RateKeys  int    // pairs of backend and principal that the rate limit remembers
-	Asked     uint64 // refused ones included
-	Answered  uint64
-	Expired   uint64
-	Withdrawn uint64
-	Abandoned uint64
-	Refused   uint64
-	Late      uint64 // answers that came too late
-}
-
-// Stats reads the counts, each for itself: they are not one moment's picture.
-func (d *Desk) Stats() Stats {
-	ended := func(how ask.Ending) uint64 { return d.counts.settled[how].Load() }
-	return Stats{
-		Open:      d.Open(),
-		RateKeys:  d.limits.rate.keys(),
-		Asked:     d.counts.asked.Load(),
-		Answered:  ended(ask.Answered),
-		Expired:   ended(ask.Expired),
-		Withdrawn: ended(ask.Withdrawn),
-		Abandoned: ended(ask.Abandoned),
-		Refused:   ended(ask.Refused),
-		Late:      d.counts.late.Load(),
-	}
-}

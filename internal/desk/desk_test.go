@@ -14,7 +14,7 @@ import (
 
 func TestAnswerReachesTheAsker(t *testing.T) {
 	k, c, r := newKit(t, nil), &client{}, newResult(t)
-	id := k.Ask(question(), c, r.settled)
+	id := k.Ask(question(), Ways{Client: c}, r.asker())
 	r.none()
 	if k.Open() != 1 {
 		t.Errorf("%d open, want 1", k.Open())
@@ -36,7 +36,7 @@ func TestAnswerReachesTheAsker(t *testing.T) {
 	if k.Open() != 0 || c.withdrawal(id) != "" {
 		t.Errorf("%d open, withdrawn: %q", k.Open(), c.withdrawal(id))
 	}
-	if got := k.transitions(id); !slices.Equal(got, []string{"asked", "shown", "settled"}) {
+	if got := k.transitions(id); !slices.Equal(got, []string{"asked", "shown", "settled", "delivered"}) {
 		t.Errorf("audited %v", got)
 	}
 }
@@ -52,7 +52,7 @@ func TestAcceptDeclineAndCancelStayApart(t *testing.T) {
 		{Error: []byte(`{"code":-1,"message":"User rejected sampling request"}`)},
 	} {
 		r := newResult(t)
-		id := k.Ask(question(), &client{}, r.settled)
+		id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 		if err := k.Answer(id, fromAda, answer); err != nil {
 			t.Fatal(err)
 		}
@@ -75,14 +75,14 @@ func TestAnswerBeforeShowReturns(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	id := k.Ask(question(), c, r.settled)
+	id := k.Ask(question(), Ways{Client: c}, r.asker())
 	if out := r.now(); out.Ending != ask.Answered {
 		t.Errorf("outcome %+v", out)
 	}
 	if c.withdrawal(id) != "" {
 		t.Error("an answered question was withdrawn")
 	}
-	if got := k.transitions(id); !slices.Equal(got, []string{"asked", "shown", "settled"}) {
+	if got := k.transitions(id); !slices.Equal(got, []string{"asked", "shown", "settled", "delivered"}) {
 		t.Errorf("audited %v", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestAnswerBeforeShowReturns(t *testing.T) {
 // TestNobodyElseCanAnswer holds A1 and P5.
 func TestNobodyElseCanAnswer(t *testing.T) {
 	k, r := newKit(t, nil), newResult(t)
-	id := k.Ask(question(), &client{}, r.settled)
+	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 	for _, from := range []From{
 		{Principal: bob, Session: "s1"},
 		{Principal: ada, Session: "s2"},
@@ -111,7 +111,7 @@ func TestNobodyElseCanAnswer(t *testing.T) {
 	group := question()
 	group.Addressee = ask.Addressee{Group: "ops"}
 	r2 := newResult(t)
-	id2 := k.Ask(group, &client{}, r2.settled)
+	id2 := k.Ask(group, Ways{Client: &client{}}, r2.asker())
 	wantCode(t, k.Answer(id2, From{Session: "s1"}, accept), ask.NotYours)
 	r2.none()
 	k.End(id, ask.Withdrawn, nil)
@@ -120,7 +120,7 @@ func TestNobodyElseCanAnswer(t *testing.T) {
 
 func TestAnswersThatCannotBeTaken(t *testing.T) {
 	k, r, c := newKit(t, nil), newResult(t), &client{}
-	id := k.Ask(question(), c, r.settled)
+	id := k.Ask(question(), Ways{Client: c}, r.asker())
 	wantCode(t, k.Answer("forged", fromAda, accept), ask.Unknown)
 	wantCode(t, k.Answer(id, fromAda, ask.Answer{Action: ask.Accept}), ask.BadMessage)
 	wantCode(t, k.Answer(id, fromAda, ask.Answer{Result: []byte(`{}`), Error: []byte(`{}`)}), ask.BadMessage)
@@ -154,7 +154,7 @@ func TestLateWhileItIsBeingSettled(t *testing.T) {
 		}
 	})
 	r := newResult(t)
-	id := k.Ask(question(), &client{}, r.settled)
+	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 	k.End(id, ask.Withdrawn, ask.Errorf(ask.BackendWithdrew, "Taken back."))
 	if out := r.now(); out.Ending != ask.Withdrawn {
 		t.Errorf("outcome %+v", out)
@@ -178,7 +178,7 @@ func TestEndWithoutAnAnswer(t *testing.T) {
 		{ask.Answered, ask.Abandoned, ask.Internal},
 	} {
 		k, r, c := newKit(t, nil), newResult(t), &client{}
-		id := k.Ask(question(), c, r.settled)
+		id := k.Ask(question(), Ways{Client: c}, r.asker())
 		k.End(id, tt.ending, ask.Errorf(tt.code, "Because."))
 		k.End(id, tt.ending, ask.Errorf(tt.code, "Because."))
 		out := r.now()
@@ -206,7 +206,7 @@ func TestWhoeverCannotBeShownTheQuestion(t *testing.T) {
 		"wrapped reason": {&client{fail: fmt.Errorf("x: %w", ask.Errorf(ask.ModeNotDeclared, "No."))}, ask.ModeNotDeclared},
 	} {
 		k, r := newKit(t, nil), newResult(t)
-		k.Ask(question(), tt.to, r.settled)
+		k.Ask(question(), Ways{Client: tt.to}, r.asker())
 		out := r.now()
 		if out.Ending != ask.Refused || out.Err.Code != tt.code {
 			t.Errorf("%s: %+v, %v", name, out, out.Err)
@@ -237,7 +237,7 @@ func TestEndedOnItsWay(t *testing.T) {
 		}
 	})
 	r, c := newResult(t), &client{}
-	id := k.Ask(question(), c, r.settled)
+	id := k.Ask(question(), Ways{Client: c}, r.asker())
 	if out := r.now(); out.Ending != ask.Withdrawn {
 		t.Errorf("outcome %+v", out)
 	}
@@ -251,7 +251,7 @@ func TestAskAgainWhenSettled(t *testing.T) {
 	k := newKit(t, func(cfg *Config) { cfg.MaxOpen, cfg.MaxOpenPerSession, cfg.MaxOpenPerPrincipal = 1, 1, 1 })
 	second := newResult(t)
 	var next string
-	id := k.Ask(question(), &client{}, func(ask.Outcome) { next = k.Ask(question(), &client{}, second.settled) })
+	id := k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: func(ask.Outcome) error { next = k.Ask(question(), Ways{Client: &client{}}, second.asker()); return nil }})
 	if err := k.Answer(id, fromAda, accept); err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +267,8 @@ func TestAskAgainWhenSettled(t *testing.T) {
 func TestAnIDMintedTwiceIsRefused(t *testing.T) {
 	k := newKit(t, func(cfg *Config) { cfg.Mint = func(ask.Addressee) string { return "ask-same" } })
 	first, second := newResult(t), newResult(t)
-	k.Ask(question(), &client{}, first.settled)
-	k.Ask(question(), &client{}, second.settled)
+	k.Ask(question(), Ways{Client: &client{}}, first.asker())
+	k.Ask(question(), Ways{Client: &client{}}, second.asker())
 	if out := second.now(); out.Ending != ask.Refused || out.Err.Code != ask.Internal {
 		t.Errorf("outcome %+v, %v", out, out.Err)
 	}
@@ -285,7 +285,7 @@ func TestAnIDMintedTwiceIsRefused(t *testing.T) {
 // the audit or the log, and that the measures are there.
 func TestAuditHoldsNoContents(t *testing.T) {
 	k, r := newKit(t, nil), newResult(t)
-	id := k.Ask(question(), &client{}, r.settled)
+	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 	if err := k.Answer(id, fromAda, accept); err != nil {
 		t.Fatal(err)
 	}
@@ -315,16 +315,16 @@ func TestAuditHoldsNoContents(t *testing.T) {
 
 func TestQuietLog(t *testing.T) {
 	k, r := newKit(t, func(cfg *Config) { cfg.Log = slog.New(slog.DiscardHandler) }), newResult(t)
-	id := k.Ask(question(), &client{}, r.settled)
+	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 	k.End(id, ask.Withdrawn, nil)
-	if got := k.transitions(id); len(got) != 3 || k.logged() != "" {
+	if got := k.transitions(id); len(got) != 4 || k.logged() != "" {
 		t.Errorf("audited %v, logged %q", got, k.logged())
 	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
 	_, err := New(Config{})
-	for _, field := range []string{"Now", "Log", "Mint", "Verify", "Timeout", "Audit", "MaxOpen", "MaxOpenPerSession", "MaxOpenPerPrincipal", "RatePerMinute", "Burst"} {
+	for _, field := range []string{"Now", "Log", "Mint", "Shard", "Key", "Timeout", "Journal", "Seal", "Unseal", "Keep", "Audit", "MaxOpen", "MaxOpenPerSession", "MaxOpenPerPrincipal", "RatePerMinute", "Burst"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field+" ") {
 			t.Errorf("%s is not named in %v", field, err)
 		}
@@ -340,9 +340,9 @@ func TestStats(t *testing.T) {
 	k := newKit(t, nil)
 	ids := make([]string, 4)
 	for i := range ids {
-		ids[i] = k.Ask(question(), &client{}, func(ask.Outcome) {})
+		ids[i] = k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: func(ask.Outcome) error { return nil }})
 	}
-	k.Ask(question(), nil, func(ask.Outcome) {})
+	k.Ask(question(), Ways{}, Asker{Settled: func(ask.Outcome) error { return nil }})
 	if err := k.Answer(ids[0], fromAda, accept); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,13 @@
 package desk
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +15,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/journal/memjournal"
 	"go.uber.org/goleak"
 )
 
@@ -27,6 +33,7 @@ var (
 // kit is a desk with everything that it was told to do on record.
 type kit struct {
 	*Desk
+	store   journal.Journal
 	minted  atomic.Int64
 	mu      sync.Mutex
 	records []Record
@@ -37,10 +44,28 @@ func newKit(t testing.TB, change func(*Config)) *kit {
 	t.Helper()
 	k := &kit{}
 	cfg := Config{
-		Now:                 time.Now,
-		Log:                 slog.New(slog.NewTextHandler(k, nil)),
-		Mint:                func(ask.Addressee) string { return fmt.Sprintf("ask-%d", k.minted.Add(1)) },
-		Verify:              func(id string) bool { return strings.HasPrefix(id, "ask-") },
+		Now:   time.Now,
+		Log:   slog.New(slog.NewTextHandler(k, nil)),
+		Mint:  func(a ask.Addressee) string { return fmt.Sprintf("ask-%d-%d", shardOf(a), k.minted.Add(1)) },
+		Shard: shardOf,
+		Key: func(id string) (journal.Key, error) {
+			if !strings.HasPrefix(id, "ask-") {
+				return journal.Key{}, errors.New("no id")
+			}
+			shard, _, _ := strings.Cut(strings.TrimPrefix(id, "ask-"), "-")
+			n, _ := strconv.Atoi(shard)
+			return journal.Key{Home: "home", Shard: uint16(n), ID: id}, nil
+		},
+		Journal: k.journal(t),
+		Seal:    func(id string, plain []byte) []byte { return append([]byte("sealed for "+id+":"), plain...) },
+		Unseal: func(id string, sealed []byte) ([]byte, error) {
+			plain, ok := bytes.CutPrefix(sealed, []byte("sealed for "+id+":"))
+			if !ok {
+				return nil, errors.New("sealed for another ask")
+			}
+			return plain, nil
+		},
+		Keep:                time.Hour,
 		Timeout:             func(ask.Kind) time.Duration { return 5 * time.Minute },
 		MaxOpen:             10_000,
 		MaxOpenPerSession:   1000,
@@ -62,6 +87,28 @@ func newKit(t testing.TB, change func(*Config)) *kit {
 	}
 	k.Desk = d
 	return k
+}
+
+// journal is where the kit's desk keeps what it promised.
+func (k *kit) journal(t testing.TB) journal.Journal {
+	if k.store == nil {
+		store, err := memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 1 << 30, MaxAudit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.store = store
+		t.Cleanup(func() {
+			if err := k.store.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return k.store
+}
+
+// shardOf tells the addressees of these tests apart.
+func shardOf(a ask.Addressee) uint16 {
+	return uint16(len(a.Group)*100 + len(a.Principal.Issuer)*10 + int(a.Principal.String()[len(a.Principal.String())-1]))
 }
 
 func (k *kit) Write(p []byte) (int, error) {
@@ -146,16 +193,20 @@ type result struct {
 	t     testing.TB
 	count atomic.Int64
 	got   chan ask.Outcome
+	fail  error // what the asker says to its outcome
 }
 
 func newResult(t testing.TB) *result { return &result{t: t, got: make(chan ask.Outcome, 1)} }
 
-func (r *result) settled(out ask.Outcome) {
+func (r *result) asker() Asker { return Asker{Settled: r.settled} }
+
+func (r *result) settled(out ask.Outcome) error {
 	if r.count.Add(1) > 1 {
 		r.t.Errorf("settled again: %+v", out)
-		return
+		return nil
 	}
 	r.got <- out
+	return r.fail
 }
 
 // now gives the outcome that must be there already.

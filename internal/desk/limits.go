@@ -80,3 +80,13 @@ func (l *limits) releaseSession(a *ask.Ask) {
 	}
 	l.open.Add(-1)
 }
+
+// restore counts an ask that was admitted before a restart, whatever the
+// limits say now.
+func (l *limits) restore(a *ask.Ask) {
+	l.open.Add(1)
+	if a.Session != "" {
+		l.session.add(a.Session)
+	}
+	l.addressee.add(a.Addressee)
+}

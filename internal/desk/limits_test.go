@@ -24,18 +24,18 @@ func TestOpenLimits(t *testing.T) {
 		var ids []string
 		for range 3 {
 			r := newResult(t)
-			ids = append(ids, k.Ask(question(), &client{}, r.settled))
+			ids = append(ids, k.Ask(question(), Ways{Client: &client{}}, r.asker()))
 			r.none()
 		}
 		c, r := &client{}, newResult(t)
-		k.Ask(question(), c, r.settled)
+		k.Ask(question(), Ways{Client: c}, r.asker())
 		if out := r.now(); out.Ending != ask.Refused || out.Err.Code != ask.TooManyOpen || len(c.shown) != 0 {
 			t.Errorf("%s: the fourth gave %+v, shown %d times", name, out, len(c.shown))
 		}
 		if tt.other != nil {
 			a, r := question(), newResult(t)
 			tt.other(&a)
-			ids = append(ids, k.Ask(a, &client{}, r.settled))
+			ids = append(ids, k.Ask(a, Ways{Client: &client{}}, r.asker()))
 			r.none()
 		}
 		if k.Open() != len(ids) {
@@ -44,7 +44,7 @@ func TestOpenLimits(t *testing.T) {
 
 		k.End(ids[0], ask.Abandoned, nil)
 		again := newResult(t)
-		ids = append(ids, k.Ask(question(), &client{}, again.settled))
+		ids = append(ids, k.Ask(question(), Ways{Client: &client{}}, again.asker()))
 		again.none()
 		for _, id := range ids {
 			k.End(id, ask.Abandoned, nil)
@@ -62,7 +62,7 @@ func TestAsksWithoutASessionCountForTheirPrincipal(t *testing.T) {
 	a.Session = ""
 	for i, want := range []ask.Code{"", "", ask.TooManyOpen} {
 		var got ask.Code
-		k.Ask(a, &client{}, func(out ask.Outcome) { got = out.Err.Code })
+		k.Ask(a, Ways{Client: &client{}}, Asker{Settled: func(out ask.Outcome) error { got = out.Err.Code; return nil }})
 		if got != want {
 			t.Errorf("ask %d: %q, want %q", i, got, want)
 		}
@@ -79,7 +79,7 @@ func TestRateLimit(t *testing.T) {
 			if change != nil {
 				change(&a)
 			}
-			id := k.Ask(a, &client{}, r.settled)
+			id := k.Ask(a, Ways{Client: &client{}}, r.asker())
 			k.End(id, ask.Abandoned, ask.Errorf(ask.ClientGone, "Because."))
 			if out := r.now(); out.Ending == ask.Refused {
 				return out.Err

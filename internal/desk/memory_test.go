@@ -22,10 +22,10 @@ func openMany(tb testing.TB, n int) (bytesPerAsk float64) {
 		c.Mint = func(ask.Addressee) string { ids++; return fmt.Sprintf("ask-%060d", ids) }
 	})
 	a, to := question(), discard{}
-	settled := func(ask.Outcome) {}
+	settled := Asker{Settled: func(ask.Outcome) error { return nil }}
 	before := heap()
 	for range n {
-		k.Ask(a, to, settled)
+		k.Ask(a, Ways{Client: to}, settled)
 	}
 	bytesPerAsk = float64(heap()-before) / float64(n)
 	if k.Open() != n {
@@ -70,7 +70,7 @@ func BenchmarkAskAndAnswer(b *testing.B) {
 	a, to := question(), discard{}
 	b.ReportAllocs()
 	for b.Loop() {
-		id := k.Ask(a, to, func(ask.Outcome) {})
+		id := k.Ask(a, Ways{Client: to}, Asker{Settled: func(ask.Outcome) error { return nil }})
 		if err := k.Answer(id, fromAda, accept); err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,15 @@
 package desk
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/journal"
 )
 
 // Viewer is somebody who proved who they are, outside any client: at a page,
@@ -22,31 +27,53 @@ func (v Viewer) may(to ask.Addressee) bool {
 	return !v.Principal.IsZero() && to.Principal == v.Principal
 }
 
-// View is an open ask as its addressee may see it.
+// View is an ask as its addressee may see it.
 type View struct {
-	Ask ask.Ask
+	Ask        ask.Ask      // with its deadline as it stands now
+	Extensions int          // how often it was extended
+	Outcome    *ask.Outcome // how it ended; nil while it is open
+	// Undelivered says why the outcome did not reach the asker, where that is
+	// known.
+	Undelivered *ask.Error
 }
 
-// Look gives an open ask to whom it is for. The error's code is Unknown for
-// an id that is none, NotYours for somebody else's ask, and TooLate for one
-// that has ended. Who looks at somebody else's ask is put on record; whoever
-// presents the error must not let them tell it from Unknown.
-func (d *Desk) Look(id string, who Viewer, surface string) (View, error) {
+// Receipt is what somebody is told whose answer was taken.
+type Receipt struct {
+	// Undelivered says why the answer did not reach the asker; nil where it
+	// did.
+	Undelivered *ask.Error
+}
+
+// Look gives an ask to whom it is for, and promises that it is kept. The
+// error's code is Unknown for an id that is none, NotYours for somebody
+// else's ask, and another where nothing can be promised now. Who looks at
+// somebody else's ask is put on record; whoever presents the error must not
+// let them tell it from Unknown.
+func (d *Desk) Look(ctx context.Context, id string, who Viewer, surface string) (View, error) {
 	e, err := d.held(id, who, surface)
 	if err != nil {
 		return View{}, err
 	}
 	if e == nil {
-		return View{}, errTooLate
+		return d.past(ctx, id, who, surface)
 	}
-	r := d.record(e, transitionOpened, d.cfg.Now())
-	r.By, r.Surface = who.Principal, surface
-	d.write(r, nil)
-	return View{Ask: e.ask}, nil
+	v := d.step(e, exchange.Opened{Rung: exchange.RungPage, By: who.Principal, Surface: surface})
+	switch {
+	case v.notDone == nil:
+		return d.view(e), nil
+	case v.notDone.Code == ask.TooLate:
+		return d.past(ctx, id, who, surface)
+	}
+	return View{}, v.notDone
 }
 
+// promiseAtOnce bounds how many asks are made kept at the same time for one
+// list.
+const promiseAtOnce = 16
+
 // Waiting gives the open asks that are for somebody or for their groups,
-// oldest first, and at most limit of them.
+// oldest first, and at most limit of them. Each is kept from then on; one that
+// could not be stored is left out.
 func (d *Desk) Waiting(who Viewer, limit int) []View {
 	var found []*entry
 	if !who.Principal.IsZero() {
@@ -56,43 +83,91 @@ func (d *Desk) Waiting(who Viewer, limit int) []View {
 		found = append(found, d.inbox.of(ask.Addressee{Group: g})...)
 	}
 	slices.SortFunc(found, older)
-	views := make([]View, 0, min(limit, len(found)))
-	for _, e := range found[:min(limit, len(found))] {
-		views = append(views, View{Ask: e.ask})
+	found = found[:min(limit, len(found))]
+
+	there := make([]bool, len(found))
+	room := make(chan struct{}, promiseAtOnce)
+	var wg sync.WaitGroup
+	for i, e := range found {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			there[i] = d.step(e, exchange.Promised{}).notDone == nil
+			if there[i] {
+				// Somebody who is shown the list can open the page: an ask that
+				// loses its client has that left.
+				d.step(e, exchange.Reachable{Rungs: []exchange.Rung{exchange.RungPage}})
+			}
+		})
+	}
+	wg.Wait()
+	views := make([]View, 0, len(found))
+	for i, e := range found {
+		if there[i] {
+			views = append(views, d.view(e))
+		}
 	}
 	return views
 }
 
-// Submit takes an answer from somebody to an ask that is for them. The errors
-// are those of Look. An answer that was taken settles the ask.
-func (d *Desk) Submit(id string, who Viewer, surface string, answer ask.Answer) error {
+// Submit takes an answer from somebody to an ask that is for them. An answer
+// that was taken settles the ask, for ever. The errors are those of Look, and
+// TooLate for an ask that has ended.
+func (d *Desk) Submit(id string, who Viewer, surface string, answer ask.Answer) (Receipt, error) {
 	if (len(answer.Result) == 0) == (len(answer.Error) == 0) {
-		return errNoAnswer
+		return Receipt{}, errNoAnswer
 	}
-	from := From{Principal: who.Principal, Surface: surface}
 	e, err := d.held(id, who, surface)
 	if err != nil {
-		return err
+		return Receipt{}, err
 	}
 	if e == nil {
-		d.auditLate(Record{At: d.cfg.Now(), Transition: transitionLate, Ask: id}, from.Principal, surface, answer)
-		return errTooLate
+		d.auditLate(Record{At: d.cfg.Now(), Transition: transitionLate, Ask: id}, who.Principal, surface, answer)
+		return Receipt{}, errTooLate
 	}
-	if late := d.step(e, d.cfg.Now(), exchange.Submitted{By: who.Principal, Surface: surface, Answer: answer}); late {
-		return errTooLate
+	v := d.step(e, exchange.Submitted{Rung: exchange.RungPage, By: who.Principal, Surface: surface, Answer: answer})
+	return Receipt{Undelivered: v.undelivered}, v.err()
+}
+
+// Extend gives somebody more time for an ask that is for them, unless it was
+// extended limit times already.
+func (d *Desk) Extend(id string, who Viewer, surface string, by time.Duration, limit int) (View, error) {
+	e, err := d.held(id, who, surface)
+	if err != nil {
+		return View{}, err
 	}
-	return nil
+	if e == nil {
+		return View{}, errTooLate
+	}
+	v := d.step(e, exchange.Extend{For: by, Limit: int32(limit), By: who.Principal, Surface: surface})
+	if v.notDone != nil {
+		return View{}, v.notDone
+	}
+	return d.view(e), nil
+}
+
+// view is the ask as it stands.
+func (d *Desk) view(e *entry) View {
+	s := d.shard(e.ask.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := View{Ask: e.ask, Extensions: int(e.state.Extensions)}
+	v.Ask.Deadline = e.state.Deadline
+	return v
 }
 
 // held finds the open ask with this id for somebody who may see it. It gives
-// nil for an id that is one, of an ask that has ended.
+// nil for an id that is one, of an ask that is not open here.
 func (d *Desk) held(id string, who Viewer, surface string) (*entry, error) {
 	e := d.find(id)
-	switch {
-	case e == nil && !d.cfg.Verify(id):
-		return nil, errUnknown
-	case e == nil:
+	if e == nil {
+		key, err := d.cfg.Key(id)
+		if err != nil || !d.shardOf(who, key.Shard) {
+			return nil, errUnknown
+		}
 		return nil, nil
+	}
+	switch {
 	case !forPeople(e.ask.Kind):
 		return nil, errUnknown
 	case !who.may(e.ask.Addressee):
@@ -100,4 +175,45 @@ func (d *Desk) held(id string, who Viewer, surface string) (*entry, error) {
 		return nil, errNotYours
 	}
 	return e, nil
+}
+
+// shardOf reports whether an ask of this shard can be for somebody. That is
+// all there is to tell strangers from an addressee once an ask is forgotten.
+func (d *Desk) shardOf(who Viewer, shard uint16) bool {
+	if d.cfg.Shard(ask.Addressee{Principal: who.Principal}) == shard {
+		return true
+	}
+	return slices.ContainsFunc(who.Groups, func(g string) bool { return d.cfg.Shard(ask.Addressee{Group: g}) == shard })
+}
+
+// past gives an ask that has ended, as long as it is remembered. One that was
+// never kept is not.
+func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) (View, error) {
+	key, err := d.cfg.Key(id)
+	if err != nil {
+		return View{}, errUnknown
+	}
+	r, err := d.cfg.Journal.Get(ctx, key)
+	switch {
+	case errors.Is(err, journal.NotFound):
+		return View{}, errTooLate
+	case err != nil:
+		return View{}, journal.Refusal(err)
+	}
+	b, kept, err := d.read(r)
+	if err != nil {
+		d.cfg.Log.Error("ask not read", "ask", id, "err", err)
+		return View{}, ask.From(err)
+	}
+	a := b.ask()
+	switch {
+	case !forPeople(a.Kind):
+		return View{}, errUnknown
+	case !who.may(a.Addressee):
+		d.auditNotYours(&entry{ask: a}, From{Principal: who.Principal, Surface: surface}, ask.Answer{})
+		return View{}, errNotYours
+	case kept.Outcome == nil:
+		return View{}, ask.Errorf(ask.Internal, "This question is open at another gateway.")
+	}
+	return View{Ask: a, Extensions: int(kept.Extensions), Outcome: kept.Outcome, Undelivered: kept.Undelivered}, nil
 }

@@ -17,13 +17,13 @@ var (
 func TestSubmitSettlesAndWithdrawsAtTheClient(t *testing.T) {
 	k := newKit(t, nil)
 	c, r := &client{}, newResult(t)
-	id := k.Ask(question(), c, r.settled)
+	id := k.Ask(question(), Ways{Client: c}, r.asker())
 
-	v, err := k.Look(id, adaAtPage, "page")
+	v, err := k.Look(t.Context(), id, adaAtPage, "page")
 	if err != nil || v.Ask.ID != id || len(v.Ask.Params) == 0 {
 		t.Fatalf("looked at %+v, %v", v, err)
 	}
-	if err := k.Submit(id, adaAtPage, "page", accept); err != nil {
+	if _, err := k.Submit(id, adaAtPage, "page", accept); err != nil {
 		t.Fatal(err)
 	}
 	out := r.now()
@@ -33,13 +33,16 @@ func TestSubmitSettlesAndWithdrawsAtTheClient(t *testing.T) {
 	if got := c.withdrawal(id); got != ask.TooLate {
 		t.Errorf("the client was told %q", got)
 	}
-	want := []string{"asked", "shown", "opened", "settled"}
+	want := []string{"asked", "shown", "shown", "opened", "settled", "delivered"}
 	if got := k.transitions(id); !slices.Equal(got, want) {
 		t.Errorf("audit %v, want %v", got, want)
 	}
-	_, err = k.Look(id, adaAtPage, "page")
+	v, err = k.Look(t.Context(), id, adaAtPage, "page")
+	if err != nil || v.Outcome == nil || v.Outcome.Ending != ask.Answered {
+		t.Errorf("looked at what has ended: %+v, %v", v, err)
+	}
+	_, err = k.Submit(id, adaAtPage, "page", accept)
 	wantCode(t, err, ask.TooLate)
-	wantCode(t, k.Submit(id, adaAtPage, "page", accept), ask.TooLate)
 	wantCode(t, k.Answer(id, fromAda, accept), ask.TooLate)
 }
 
@@ -67,14 +70,15 @@ func TestAttackSomebodyElseAtThePage(t *testing.T) {
 				tt.change(&a)
 			}
 			r := newResult(t)
-			id := k.Ask(a, &client{}, r.settled)
+			id := k.Ask(a, Ways{Client: &client{}}, r.asker())
 
 			if got := k.Waiting(tt.attacker, 10); len(got) != 0 {
 				t.Errorf("listed %d asks", len(got))
 			}
-			_, err := k.Look(id, tt.attacker, "page")
+			_, err := k.Look(t.Context(), id, tt.attacker, "page")
 			wantCode(t, err, ask.NotYours)
-			wantCode(t, k.Submit(id, tt.attacker, "page", accept), ask.NotYours)
+			_, err = k.Submit(id, tt.attacker, "page", accept)
+			wantCode(t, err, ask.NotYours)
 			r.none()
 			if rec := k.record(t, id, "not_yours"); rec.By != tt.attacker.Principal || rec.Surface != "page" {
 				t.Errorf("record %+v", rec)
@@ -83,7 +87,7 @@ func TestAttackSomebodyElseAtThePage(t *testing.T) {
 			if got := k.Waiting(tt.addressee, 10); len(got) != 1 || got[0].Ask.ID != id {
 				t.Errorf("the addressee was listed %v", got)
 			}
-			if err := k.Submit(id, tt.addressee, "page", accept); err != nil {
+			if _, err := k.Submit(id, tt.addressee, "page", accept); err != nil {
 				t.Fatal(err)
 			}
 			if out := r.now(); out.By != tt.addressee.Principal {
@@ -102,21 +106,23 @@ func TestPagesSeeOnlyWhatPeopleAnswer(t *testing.T) {
 		a := question()
 		a.Kind = kind
 		r := newResult(t)
-		id := k.Ask(a, &client{}, r.settled)
+		id := k.Ask(a, Ways{Client: &client{}}, r.asker())
 		if got := k.Waiting(adaAtPage, 10); len(got) != 0 {
 			t.Errorf("%v listed", kind)
 		}
-		_, err := k.Look(id, adaAtPage, "page")
+		_, err := k.Look(t.Context(), id, adaAtPage, "page")
 		wantCode(t, err, ask.Unknown)
-		wantCode(t, k.Submit(id, adaAtPage, "page", accept), ask.Unknown)
+		_, err = k.Submit(id, adaAtPage, "page", accept)
+		wantCode(t, err, ask.Unknown)
 		if err := k.Answer(id, fromAda, accept); err != nil {
 			t.Errorf("control: the client itself: %v", err)
 		}
 		r.now()
 	}
-	_, err := k.Look("no-id", adaAtPage, "page")
+	_, err := k.Look(t.Context(), "no-id", adaAtPage, "page")
 	wantCode(t, err, ask.Unknown)
-	wantCode(t, k.Submit("ask-1", adaAtPage, "page", ask.Answer{}), ask.BadMessage)
+	_, err = k.Submit("ask-1", adaAtPage, "page", ask.Answer{})
+	wantCode(t, err, ask.BadMessage)
 }
 
 func TestWaitingIsOldestFirstAndLimited(t *testing.T) {
@@ -125,14 +131,14 @@ func TestWaitingIsOldestFirstAndLimited(t *testing.T) {
 	var results []*result
 	for range 5 {
 		r := newResult(t)
-		ids, results = append(ids, k.Ask(question(), &client{}, r.settled)), append(results, r)
+		ids, results = append(ids, k.Ask(question(), Ways{Client: &client{}}, r.asker())), append(results, r)
 	}
 	got := k.Waiting(adaAtPage, 3)
 	if len(got) != 3 || got[0].Ask.ID != ids[0] || got[2].Ask.ID != ids[2] {
 		t.Errorf("waiting %v", got)
 	}
 	for i, id := range ids {
-		if err := k.Submit(id, adaAtPage, "page", accept); err != nil {
+		if _, err := k.Submit(id, adaAtPage, "page", accept); err != nil {
 			t.Fatal(err)
 		}
 		results[i].now()
@@ -144,12 +150,12 @@ func TestTwoHundredPeopleAnswerAtOnce(t *testing.T) {
 	a := question()
 	a.Addressee, a.Session = ask.Addressee{Group: "approvers"}, ""
 	r := newResult(t)
-	id := k.Ask(a, &client{}, r.settled)
+	id := k.Ask(a, Ways{Client: &client{}}, r.asker())
 	var won, late atomic.Int64
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {
-			switch err := k.Submit(id, Viewer{Principal: bob, Groups: []string{"approvers"}}, "page", accept); ask.CodeOf(err) {
+			switch _, err := k.Submit(id, Viewer{Principal: bob, Groups: []string{"approvers"}}, "page", accept); ask.CodeOf(err) {
 			case "":
 				won.Add(1)
 			case ask.TooLate:

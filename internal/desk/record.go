@@ -11,10 +11,9 @@ import (
 	"github.com/answerback/answerback/internal/exchange"
 )
 
-// The transitions of records that are not transitions of an ask: somebody
-// looked at it, or gave an answer that was not taken.
+// The transitions of records that are not transitions of an ask: answers that
+// were not taken.
 const (
-	transitionOpened   = "opened"
 	transitionLate     = "late"
 	transitionNotYours = "not_yours"
 )
@@ -23,7 +22,7 @@ const (
 // nor an answer's values.
 type Record struct {
 	At         time.Time
-	Transition string // asked, shown, show_failed, opened, settled, late or not_yours
+	Transition string // that of the exchange, or late or not_yours
 	Ask        string // the id
 	// Of the ask. Empty for a late answer to an ask that is no longer held.
 	Kind      ask.Kind
@@ -69,6 +68,10 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 		r.Rung = a.Rung.String()
 	case exchange.TransitionShowFailed:
 		r.Rung, r.Code, cause = a.Rung.String(), a.Why.Code, a.Why.Cause
+	case exchange.TransitionUndeliverable:
+		r.Code, cause = a.Why.Code, a.Why.Cause
+	case exchange.TransitionOpened, exchange.TransitionConsented, exchange.TransitionExtended, exchange.TransitionAttempted:
+		r.By, r.Surface = a.By, a.Surface
 	case exchange.TransitionSettled:
 		out := a.Outcome
 		d.counts.settled[out.Ending].Add(1)

@@ -54,3 +54,11 @@ func (t *tally[K]) release(k K) {
 		delete(s.open, k)
 	}
 }
+
+// add counts one more under k beyond any limit.
+func (t *tally[K]) add(k K) {
+	s := t.shard(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[k]++
+}

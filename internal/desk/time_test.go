@@ -18,7 +18,7 @@ func TestExpiresAtItsDeadline(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := newKit(t, func(c *Config) { c.Timeout = func(ask.Kind) time.Duration { return timeout } })
 			r, c := newResult(t), &client{}
-			id := k.Ask(question(), c, r.settled)
+			id := k.Ask(question(), Ways{Client: c}, r.asker())
 			time.Sleep(timeout - 1)
 			synctest.Wait()
 			r.none()
@@ -49,7 +49,7 @@ func TestDeadlineOfTheAskerCanOnlyShorten(t *testing.T) {
 			k, r, c := newKit(t, nil), newResult(t), &client{}
 			a, began := question(), time.Now()
 			a.Deadline = began.Add(tt.asked)
-			k.Ask(a, c, r.settled)
+			k.Ask(a, Ways{Client: c}, r.asker())
 			out := <-r.got
 			if out.Ending != ask.Expired || time.Since(began) != tt.want {
 				t.Errorf("%s: %s after %s", tt.asked, out.Ending, time.Since(began))
@@ -75,7 +75,7 @@ func TestTimerThatRunsAhead(t *testing.T) {
 			}
 		})
 		r := newResult(t)
-		k.Ask(question(), &client{}, r.settled)
+		k.Ask(question(), Ways{Client: &client{}}, r.asker())
 		mu.Lock()
 		behind = time.Minute
 		mu.Unlock()
@@ -98,7 +98,7 @@ func TestTimerThatLags(t *testing.T) {
 		now := began
 		k := newKit(t, func(c *Config) { c.Now = func() time.Time { return now } })
 		r, c := newResult(t), &client{}
-		id := k.Ask(question(), c, r.settled)
+		id := k.Ask(question(), Ways{Client: c}, r.asker())
 		now = began.Add(5 * time.Minute)
 		wantCode(t, k.Answer(id, fromAda, accept), ask.TooLate)
 		if out := r.now(); out.Ending != ask.Expired || c.withdrawal(id) != ask.Timeout {
@@ -113,7 +113,7 @@ func TestAnswerAgainstExpiry(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			k, r := newKit(t, nil), newResult(t)
-			id := k.Ask(question(), &client{}, r.settled)
+			id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
 			var err error
 			done := make(chan struct{})
 			time.AfterFunc(5*time.Minute, func() {
@@ -153,7 +153,7 @@ func playDesk(t *testing.T, seed uint64) {
 			time.Sleep(pause)
 			began, r, a := time.Now(), newResult(t), question()
 			a.Deadline = began.Add(limit)
-			id := k.Ask(a, c, r.settled)
+			id := k.Ask(a, Ways{Client: c}, r.asker())
 			var acts sync.WaitGroup
 			answers := make([]error, 2)
 			for i, after := range []time.Duration{first, second} {

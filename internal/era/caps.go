@@ -78,6 +78,26 @@ func WithoutAsks(caps []byte) []byte {
 	return Without(caps, "elicitation", "sampling", "roots")
 }
 
+// WithForm gives the capabilities object with the form mode of elicitation
+// declared, every other byte as it was. What is not an object is returned as
+// it is.
+func WithForm(caps []byte) []byte {
+	obj, err := wire.Value(caps)
+	if err != nil || caps[obj.Start] != '{' {
+		return caps
+	}
+	at := object(caps, obj, "elicitation")
+	if at.IsZero() {
+		// What stands there under this name declares nothing.
+		caps = Without(caps, "elicitation")
+		if obj, err = wire.Value(caps); err != nil {
+			return caps
+		}
+		return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, "elicitation", []byte(`{"form":{}}`)))
+	}
+	return wire.Splice(nil, caps, wire.Set(caps, at, wire.Get(caps, at, "form"), "form", []byte("{}")))
+}
+
 // Without gives the capabilities object without the members of these names.
 // Other spellings of them go too (repeated, escaped, or in another case),
 // because some receivers read those as the same. What is not an object is

@@ -64,6 +64,11 @@ var rows = [...]Row{
 	{ask.BackendWithdrew, codeServer, codeInternal},
 	{ask.BackendLost, codeServer, codeInternal},
 	{ask.ShuttingDown, codeServer, codeInternal},
+	{ask.FormInvalidated, codeServer, codeInternal},
+
+	{ask.JournalUnavailable, codeServer, codeInternal},
+	{ask.StoreFull, codeServer, codeInternal},
+	{ask.StoreCorrupt, codeServer, codeInternal},
 
 	{ask.TooLate, codeInvalidParams, codeInvalidParams},
 	{ask.Unknown, codeInvalidParams, codeInvalidParams},

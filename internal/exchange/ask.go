@@ -6,7 +6,8 @@ import (
 	"github.com/answerback/answerback/ask"
 )
 
-// Phase is how far an ask has come. It only ever grows.
+// Phase is how far an ask has come. It only ever grows, but for one step back:
+// an extension takes a warned ask back to active.
 type Phase uint8
 
 // The phases of an ask.
@@ -14,6 +15,8 @@ const (
 	PhaseNew     Phase = iota // not asked yet
 	PhaseOpen                 // asked, and nobody has seen it yet
 	PhaseShown                // somebody has had it before them at least once
+	PhaseActive               // somebody has opened it
+	PhaseWarned               // somebody was warned that its time is nearly up
 	PhaseSettled              // ended, for ever
 )
 
@@ -26,20 +29,69 @@ func (p Phase) String() string {
 		return "open"
 	case PhaseShown:
 		return "shown"
+	case PhaseActive:
+		return "active"
+	case PhaseWarned:
+		return "warned"
 	}
 	return "settled"
 }
 
+// retryAfter is how long an end that could not be stored waits for the next
+// attempt to store it.
+const retryAfter = time.Second
+
 // Ask is the state of one question. The zero Ask is new. It is a value: only
-// StepAsk makes another one from it, and nothing it points to is written to.
+// StepAsk and Restore make another one from it, and nothing it points to is
+// written to.
 type Ask struct {
 	Deadline time.Time
-	Rungs    []Rung     // not tried yet, best first
-	Why      *ask.Error // once settled: what a showing is told that must go
+	Warn     time.Duration // how long before the deadline somebody is warned, zero for never
+	Outcome  *ask.Outcome  // once settled
+	// Undelivered says why the outcome did not reach the asker, if it is known
+	// not to have.
+	Undelivered *ask.Error
+
+	Extensions int32 // how often the deadline was moved
+	Attempts   int32 // how many answers failed validation
+
 	Phase    Phase
-	Rung     Rung       // where it is being shown, or is shown; NoRung for nowhere
-	Up       bool       // whether the showing on Rung is known to have succeeded
-	Ending   ask.Ending // once settled
+	Delivery Delivery // once settled
+	Kept     bool     // whether what Snapshot gives of it must be durable
+	Left     Rungs    // not tried yet
+	Coming   Rungs    // being shown, not known to be up
+	Up       Rungs    // shown
+
+	restored bool       // from the store, and not yet told what became of its asker
+	why      *ask.Error // once settled: what a showing is told that must go
+	doom     *doom      // the end that it must come to, once that can be stored
+	pending  *pending   // the step that waits for its Persist
+}
+
+// Delivery is what became of an outcome.
+type Delivery uint8
+
+// The zero Delivery is one that is not known of.
+const (
+	DeliveryDone   Delivery = iota + 1 // the asker has it
+	DeliveryFailed                     // the asker will never have it
+)
+
+// Persisting reports whether a Persist was given that is not reported on yet.
+func (a Ask) Persisting() bool { return a.pending != nil }
+
+// live reports whether the ask can still be answered.
+func (a Ask) live() bool { return a.Phase > PhaseNew && a.Phase < PhaseSettled }
+
+// next is when the ask must be looked at again, zero for never.
+func (a Ask) next() time.Time {
+	switch {
+	case !a.live():
+		return time.Time{}
+	case a.Warn > 0 && (a.Phase == PhaseShown || a.Phase == PhaseActive):
+		return a.Deadline.Add(-a.Warn)
+	}
+	return a.Deadline
 }
 
 // StepAsk takes an ask from one state to the next. Time counts before the
@@ -49,8 +101,23 @@ type Ask struct {
 // An ask that does not end by an answer never carries one: nobody's accept,
 // decline or cancel is made up.
 func StepAsk(a Ask, now time.Time, ev AskEvent) (Ask, []AskEffect) {
+	if a.pending != nil {
+		return a.report(now, ev)
+	}
+	if ev, ok := ev.(Learned); ok {
+		// What comes from the store need not go there.
+		s := askStep{Ask: a, now: now}
+		s.learned(ev.Kept)
+		return s.Ask, s.effects
+	}
+	next, effects := stepAsk(a, now, ev)
+	return a.gate(now, ev, next, effects)
+}
+
+// stepAsk is a step that nothing holds up.
+func stepAsk(a Ask, now time.Time, ev AskEvent) (Ask, []AskEffect) {
 	s := askStep{Ask: a, now: now}
-	s.expire()
+	s.overdue()
 	switch ev := ev.(type) {
 	case Asked:
 		s.asked(ev)
@@ -58,15 +125,35 @@ func StepAsk(a Ask, now time.Time, ev AskEvent) (Ask, []AskEffect) {
 		s.shown(ev.Rung)
 	case ShowFailed:
 		s.showFailed(ev)
+	case Reachable:
+		s.reachable(ev)
+	case Opened:
+		s.opened(ev)
+	case Promised:
+		s.promised(ev)
+	case Extend:
+		s.extend(ev)
+	case Attempted:
+		s.attempted(ev)
 	case Submitted:
 		s.submitted(ev)
 	case Withdrawn:
 		s.end(ask.Withdrawn, ev.Why)
 	case Abandoned:
 		s.end(ask.Abandoned, ev.Why)
+	case Delivered:
+		s.delivered(DeliveryDone, TransitionDelivered, nil)
+	case Undeliverable:
+		s.delivered(DeliveryFailed, TransitionUndeliverable, orUnsaid(ev.Why))
+	case Restarted:
+		s.restarted(ev, TransitionRestarted)
+	case Adopted:
+		s.restarted(Restarted(ev), TransitionAdopted)
 	case Tick:
-		s.tick()
+		s.ring = true
 	}
+	s.warn()
+	s.arm(a.next())
 	return s.Ask, s.effects
 }
 
@@ -75,126 +162,66 @@ type askStep struct {
 	Ask
 	now     time.Time
 	effects []AskEffect
+	ring    bool // whether the alarm must be set, changed or not
 }
 
 func (s *askStep) do(e AskEffect) { s.effects = append(s.effects, e) }
 
-func (s *askStep) live() bool { return s.Phase == PhaseOpen || s.Phase == PhaseShown }
-
-func (s *askStep) asked(ev Asked) {
-	if s.Phase != PhaseNew {
-		return
-	}
-	s.Phase, s.Deadline, s.Rungs = PhaseOpen, ev.Deadline, ev.Rungs
-	s.do(Audit{Transition: TransitionAsked})
-	if ev.Refuse != nil {
-		s.end(ask.Refused, ev.Refuse)
-		return
-	}
-	if s.expire(); !s.live() {
-		return
-	}
-	if len(s.Rungs) > 0 {
-		s.do(Arm{At: s.Deadline})
-	}
-	s.climb(ask.Errorf(ask.NoClient, "No client is available to answer the question."))
-}
-
-// climb shows the ask on the next rung, or ends it where there is none left.
-func (s *askStep) climb(why *ask.Error) {
-	if len(s.Rungs) > 0 {
-		s.Rung, s.Rungs = s.Rungs[0], s.Rungs[1:]
-		s.do(Show{Rung: s.Rung})
-		return
-	}
-	if s.Phase == PhaseShown {
-		s.end(ask.Abandoned, why)
-		return
-	}
-	s.end(ask.Refused, why)
-}
-
-func (s *askStep) shown(r Rung) {
-	if r == NoRung || r != s.Rung || s.Up {
-		return
-	}
-	if s.Phase == PhaseSettled {
-		// The ask ended while this showing was on its way: a withdrawal sent
-		// then could have overtaken it.
-		s.Rung = NoRung
-		s.do(Withdraw{Rung: r, Why: s.Why})
-		return
-	}
-	s.wentUp()
-}
-
-func (s *askStep) wentUp() {
-	s.Up, s.Phase = true, PhaseShown
-	s.do(Audit{Transition: TransitionShown, Rung: s.Rung})
-}
-
-func (s *askStep) showFailed(ev ShowFailed) {
-	if ev.Rung == NoRung || ev.Rung != s.Rung {
-		return
-	}
-	s.Rung, s.Up = NoRung, false
-	if s.Phase == PhaseSettled {
-		return
-	}
-	s.do(Audit{Transition: TransitionShowFailed, Rung: ev.Rung, Why: ev.Why})
-	s.climb(ev.Why)
-}
-
-func (s *askStep) submitted(ev Submitted) {
-	if s.Phase == PhaseSettled {
-		s.do(Late{By: ev.By, Surface: ev.Surface, Answer: ev.Answer})
-		return
-	}
-	if s.Phase == PhaseNew {
-		return
-	}
-	if ev.Rung != NoRung && ev.Rung == s.Rung {
-		if !s.Up {
-			// An answer can be quicker than the report that its question was
-			// sent. It proves that it was.
-			s.wentUp()
-		}
-		s.Rung, s.Up = NoRung, false
-	}
-	s.settle(ask.Outcome{Ending: ask.Answered, Answer: ev.Answer, By: ev.By, Surface: ev.Surface},
-		ask.Errorf(ask.TooLate, "The question was answered elsewhere."))
-}
-
-func (s *askStep) tick() {
-	if s.live() {
-		s.do(Arm{At: s.Deadline})
+// arm sets the alarm where it is not what it was. It comes first: nothing that
+// acts may delay it.
+func (s *askStep) arm(was time.Time) {
+	next := s.next()
+	if !next.IsZero() && (s.ring || !next.Equal(was)) {
+		s.effects = append([]AskEffect{Arm{At: next}}, s.effects...)
 	}
 }
 
-func (s *askStep) expire() {
-	if !s.now.Before(s.Deadline) {
+// overdue ends an ask whose time is up, or whose end could not be stored so far.
+func (s *askStep) overdue() {
+	switch {
+	case s.doom != nil:
+		s.end(s.doom.ending, s.doom.why)
+	case !s.now.Before(s.Deadline):
 		s.end(ask.Expired, ask.Errorf(ask.Timeout, "The question was not answered in time."))
 	}
 }
 
-// end settles a live ask without an answer.
-func (s *askStep) end(how ask.Ending, why *ask.Error) {
-	if !s.live() {
+// warn says that time is nearly up, once, and only where somebody can see it.
+func (s *askStep) warn() {
+	if s.Warn <= 0 || s.Phase != PhaseShown && s.Phase != PhaseActive || s.now.Before(s.next()) {
 		return
 	}
-	if why == nil {
-		why = ask.Errorf(ask.Internal, "The question was ended without a reason.")
+	s.Phase = PhaseWarned
+	s.do(Audit{Transition: TransitionWarned})
+	s.do(Warn{Deadline: s.Deadline})
+}
+
+// end settles a live ask without an answer.
+func (s *askStep) end(how ask.Ending, why *ask.Error) {
+	if s.live() {
+		why = orUnsaid(why)
+		s.settle(ask.Outcome{Ending: how, Err: why, At: s.now}, why)
 	}
-	s.settle(ask.Outcome{Ending: how, Err: why}, why)
 }
 
 func (s *askStep) settle(out ask.Outcome, why *ask.Error) {
-	out.At = s.now
-	s.Phase, s.Ending, s.Why, s.Rungs = PhaseSettled, out.Ending, why, nil
+	s.Phase, s.Outcome, s.why = PhaseSettled, &out, why
+	s.Left, s.doom, s.restored = 0, nil, false
 	s.do(Audit{Transition: TransitionSettled, Outcome: out})
-	if s.Up {
-		s.do(Withdraw{Rung: s.Rung, Why: why})
-		s.Rung, s.Up = NoRung, false
+	for ; s.Up != 0; s.Up = s.Up.without(s.Up.best()) {
+		s.do(Withdraw{Rung: s.Up.best(), Why: why})
 	}
 	s.do(Reply{Outcome: out})
+}
+
+// orUnsaid makes sure that there is a reason.
+func orUnsaid(why *ask.Error) *ask.Error {
+	if why == nil {
+		return ask.Errorf(ask.Internal, "The question was ended without a reason.")
+	}
+	return why
+}
+
+func tooLate() *ask.Error {
+	return ask.Errorf(ask.TooLate, "The question is no longer open.")
 }

@@ -1,394 +1,247 @@
 package exchange
 
 import (
-	"math/rand/v2"
-	"strconv"
-	"testing"
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"pgregory.net/rapid"
 )
 
-// draw picks one of n.
-type draw func(n int) int
-
-func seeded(seed uint64) draw {
-	return rand.New(rand.NewPCG(seed, 0)).IntN
-}
+// stepper is StepAsk, or a broken one that the model must catch.
+type stepper func(Ask, time.Time, AskEvent) (Ask, []AskEffect)
 
 // report stops the test.
 type report func(format string, args ...any)
 
-// TestAskModel holds P2 and P3 for any interleaving of events.
-func TestAskModel(t *testing.T) {
-	for seed := range uint64(10_000) {
-		playAsk(seeded(seed), 200, nil, func(format string, args ...any) {
-			t.Helper()
-			t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
-		})
-	}
-}
+// onlooker knows of one ask what events, effects and the store tell, without
+// looking into the machine's state. It holds the promises against that.
+type onlooker struct {
+	fail  report
+	store *Kept // what is durable; nil where nothing is
 
-// TestCallModel holds that a call ends, is released once and is charged only
-// for its own work, for any interleaving of events.
-func TestCallModel(t *testing.T) {
-	for seed := range uint64(10_000) {
-		playCall(seeded(seed), 200, nil, func(format string, args ...any) {
-			t.Helper()
-			t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
-		})
-	}
-}
-
-// TestModelsShrinking plays the same games with a generator that finds the
-// shortest failing one.
-func TestModelsShrinking(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "choice") }
-		playAsk(pick, 30, nil, rt.Fatalf)
-		playCall(pick, 30, nil, rt.Fatalf)
-	})
-}
-
-// askModel is what an onlooker knows of one ask from its events and effects
-// alone, without its state.
-type askModel struct {
-	fail     report
-	deadline time.Time
 	asked    bool
-	outcome  *ask.Outcome
-	armed    time.Time
-	given    rungs // Show was given and not reported on yet
-	tried    rungs
-	up       rungs // on somebody's screen
+	deadline time.Time
+	ended    *ask.Outcome // what anybody was told, in any life
+
+	// Of the life of the gateway that runs now.
+	settled bool // told so in this life
+	replies int
+	lost    bool // the asker is known to be gone
+	armed   time.Time
+	warned  time.Time
+	given   Rungs // Show was given and not reported on yet
+	up      Rungs // on somebody's screen
 }
 
-// rungs is a set of the rungs that are played with.
-type rungs [4]bool
-
-func (s rungs) count() int {
-	n := 0
-	for _, in := range s {
-		if in {
-			n++
-		}
-	}
-	return n
+// deed is one step as the onlooker sees it: what was brought when, what was
+// reported on it if it had to wait, and what came of it.
+type deed struct {
+	event    AskEvent
+	at       time.Time
+	reported AskEvent
+	effects  []AskEffect
 }
 
-// playAsk makes up events for one ask and checks every step.
-func playAsk(pick draw, events int, found map[string]bool, fail report) {
-	m := &askModel{fail: fail}
-	now := start
-	var a Ask
-	for range events {
-		now = now.Add(time.Duration(pick(4)) * time.Second)
-		var ev AskEvent
-		var name string
-		rung := Rung(pick(4))
-		switch pick(12) {
-		case 0, 1:
-			deadline := now.Add(time.Duration(pick(60)) * time.Second)
-			asked := Asked{Deadline: deadline, Rungs: []Rung{RungClient, 2, 3}[:pick(4)]}
-			if pick(20) == 0 {
-				asked.Refuse = ask.Errorf(ask.RateLimited, "Because.")
-			}
-			ev, name = asked, "asked"
-		case 2, 3, 4:
-			ev, name = Shown{Rung: rung}, "shown"
-		case 5, 6:
-			ev, name = ShowFailed{Rung: rung, Why: ask.Errorf(ask.ClientGone, "Because.")}, "show-failed"
-		case 7:
-			ev, name = Submitted{Rung: rung, Answer: ask.Answer{Action: ask.Accept, Result: strconv.AppendInt(nil, now.Unix(), 10)}}, "submitted"
-		case 8:
-			ev, name = Withdrawn{Why: ask.Errorf(ask.BackendWithdrew, "Because.")}, "withdrawn"
-			if pick(3) > 0 {
-				ev, name = Tick{}, "tick"
-			}
-		case 9:
-			ev, name = Abandoned{Why: ask.Errorf(ask.ClientGone, "Because.")}, "abandoned"
-			if pick(3) > 0 {
-				ev, name = Tick{}, "tick"
-			}
-		default:
-			ev, name = Tick{}, "tick"
-		}
-		next, effects := StepAsk(a, now, ev)
-		if found != nil {
-			found[transition(a.Phase, name, next.Phase, effects)] = true
-		}
-		if a.Phase > next.Phase || a.Phase == PhaseSettled && (a.Ending != next.Ending || a.Why != next.Why) {
-			fail("%T took %s back to %s", ev, askText(a), askText(next))
-		}
-		m.check(now, ev, next, effects)
-		a = next
+func (o *onlooker) watch(d deed) {
+	if ev, ok := d.event.(Asked); ok && !o.asked {
+		o.asked, o.deadline = true, ev.Deadline
 	}
-	if !m.asked {
-		return
-	}
-	if now.Before(m.deadline) {
-		now = m.deadline
-	}
-	a, effects := StepAsk(a, now, Tick{})
-	m.check(now, Tick{}, a, effects)
-	if m.outcome == nil {
-		fail("not settled by a tick at its deadline: %s", askText(a))
-	}
-}
-
-func (m *askModel) check(now time.Time, ev AskEvent, a Ask, effects []AskEffect) {
-	open := m.asked && m.outcome == nil
-	if asked, ok := ev.(Asked); ok && !m.asked {
-		m.asked, m.deadline, open = true, asked.Deadline, true
-	}
-	before := m.outcome
-	answeredBy := NoRung
-	switch ev := ev.(type) {
-	case Shown:
-		if m.given[ev.Rung] {
-			m.given[ev.Rung] = false
-			m.up[ev.Rung] = true
-		}
-	case Submitted:
-		answeredBy = ev.Rung
-	}
-
-	replies, lates := 0, 0
-	for i, e := range effects {
+	o.persistsAlone(d)
+	o.learns(d)
+	replied := false
+	for _, e := range d.effects {
 		switch e := e.(type) {
 		case Show:
-			if m.tried[e.Rung] || !open {
-				m.fail("%T shows on rung %d again, or after the end", ev, e.Rung)
+			if o.settled || (o.given | o.up).Has(e.Rung) {
+				o.fail("%T shows on %s again, or after the end", d.event, e.Rung)
 			}
-			m.tried[e.Rung], m.given[e.Rung] = true, true
+			o.mustBeStored(d, e.Rung)
+			o.given = o.given.with(e.Rung)
 		case Withdraw:
-			if !m.up[e.Rung] || e.Why == nil {
-				m.fail("%T withdraws rung %d, which is not up, or gives no reason", ev, e.Rung)
+			if !o.settled || e.Why == nil {
+				o.fail("%T withdraws an open ask, or gives no reason", d.event)
 			}
-			m.up[e.Rung] = false
+			if ev, shown := d.event.(Shown); shown && o.given.Has(ev.Rung) && ev.Rung == e.Rung {
+				o.given, o.up = o.given.without(e.Rung), o.up.with(e.Rung)
+			}
+			if !o.up.Has(e.Rung) || replied && !isShown(d.event) {
+				o.fail("%T withdraws from %s, where it is not up, or after the reply", d.event, e.Rung)
+			}
+			o.up = o.up.without(e.Rung)
 		case Arm:
-			m.armed = e.At
+			o.armed = e.At
+		case Warn:
+			if o.settled || o.warned.Equal(e.Deadline) || !e.Deadline.Equal(o.deadline) || !d.at.Before(o.deadline) {
+				o.fail("%T warns of %s, deadline %s, warned of %s", d.event, e.Deadline, o.deadline, o.warned)
+			}
+			o.warned = e.Deadline
+		case Audit:
+			o.audit(d, e)
 		case Reply:
-			replies++
-			out := e.Outcome
-			m.outcome = &out
-			// An expiry and a late answer can share a step; the reply still
-			// comes after everything that acts on the outcome.
-			for _, later := range effects[i+1:] {
-				if _, ok := later.(Withdraw); ok {
-					if _, shown := ev.(Shown); !shown {
-						m.fail("%T replies before it withdraws", ev)
-					}
-				}
-			}
-		case Late:
-			lates++
+			replied = true
+			o.reply(d, e.Outcome)
 		}
 	}
-
-	if failed, ok := ev.(ShowFailed); ok {
-		// Last, because an ask that expires in this step withdraws it first.
-		m.given[failed.Rung] = false
-		m.up[failed.Rung] = false
-	}
-	if replies > 1 || replies == 1 && before != nil {
-		m.fail("%T gives a second reply", ev)
-	}
-	if (a.Phase == PhaseSettled) != (m.outcome != nil) {
-		m.fail("%T leaves %s, outcome %v", ev, askText(a), m.outcome)
-	}
-	m.checkAnswer(now, ev, before, replies, lates, answeredBy)
-	if m.outcome == nil && m.asked && !m.armed.Equal(m.deadline) {
-		m.fail("an open ask has no alarm at its deadline")
-	}
-	if m.outcome == nil && m.asked && !now.Before(m.deadline) {
-		m.fail("%T at %s leaves an ask open whose deadline was %s", ev, now, m.deadline)
-	}
-	if m.outcome == nil && m.asked && m.up.count()+m.given.count() != 1 {
-		m.fail("an open ask is shown on %d rungs", m.up.count()+m.given.count())
-	}
-	if m.outcome != nil && m.up.count() > 0 {
-		m.fail("%T leaves a showing up after the end: %v", ev, m.up)
+	o.answered(d)
+	if o.settled && o.up != 0 {
+		o.fail("%T leaves a showing up after the end: %b", d.event, o.up)
 	}
 }
 
-// checkAnswer holds that outcomes with an answer come from people, and that
-// every answer is either taken or told that it came late.
-func (m *askModel) checkAnswer(now time.Time, ev AskEvent, before *ask.Outcome, replies, lates int, by Rung) {
-	submitted, isAnswer := ev.(Submitted)
-	taken := isAnswer && replies == 1 && m.outcome.Ending == ask.Answered
-	switch {
-	case taken && (before != nil || !now.Before(m.deadline) || m.outcome.Err != nil ||
-		string(m.outcome.Answer.Result) != string(submitted.Answer.Result)):
-		m.fail("an answer was taken wrongly: %+v", *m.outcome)
-	case !taken && replies == 1 && (m.outcome.Err == nil || m.outcome.Answer.Action != ask.NoAction || m.outcome.Answer.Result != nil):
-		m.fail("%T made up an answer or gave no reason: %+v", ev, *m.outcome)
-	case !isAnswer && replies == 1 && m.outcome.Ending == ask.Answered:
-		m.fail("%T counts as an answer", ev)
-	case isAnswer && m.asked && !taken && lates != 1, !isAnswer && lates > 0, taken && lates > 0:
-		m.fail("%T: taken %t and told late %d times", ev, taken, lates)
-	}
-	if taken {
-		// Whoever answered needs no withdrawal, now or when the report of
-		// their showing comes in.
-		m.up[by] = false
-		m.given[by] = false
-	}
-}
-
-// callModel is what an onlooker knows of one call.
-type callModel struct {
-	begun, attached, finished, over, stopped bool
-	limits                                   Limits
-	cap                                      time.Time
-	asks                                     int
-	worked                                   time.Duration
-	armed                                    time.Time
-}
-
-// playCall makes up events for one call and checks every step.
-func playCall(pick draw, events int, found map[string]bool, fail report) {
-	m := &callModel{}
-	now := start
-	var c Call
-	for range events {
-		past := time.Duration(pick(4)) * time.Second
-		if m.begun && m.asks == 0 {
-			m.worked += past
-		}
-		now = now.Add(past)
-		ev, name := pickCallEvent(pick, now)
-		next, effects := StepCall(c, now, ev)
-		if found != nil {
-			found[transition(c.Phase, name, next.Phase, effects)] = true
-		}
-		if c.Phase == CallDone && (next != c || len(effects) > 0) {
-			fail("%s changes a call that is done: %v", name, effects)
-		}
-		m.check(now, ev, name, c, next, effects, fail)
-		c = next
-	}
-	if !m.begun {
-		return
-	}
-	// Whatever happened: a call ends once its cap and the patience with a
-	// backend that was told to stop are over.
-	for range 2 {
-		if now.Before(m.cap) {
-			now = m.cap
-		}
-		c, _ = StepCall(c, now, Tick{})
-		now = now.Add(m.limits.Away)
-	}
-	if c, _ = StepCall(c, now, Tick{}); c.Phase != CallDone {
-		fail("not done after its cap and its patience: %s", callText(c, now))
-	}
-}
-
-func pickCallEvent(pick draw, now time.Time) (CallEvent, string) {
-	switch pick(16) {
-	case 0, 1:
-		seconds := func(n int) time.Duration { return time.Duration(pick(n)+1) * time.Second }
-		return Began{Started: now, Limits: Limits{Work: seconds(30), Total: seconds(120), Away: seconds(20)}}, "began"
-	case 2, 3:
-		return AskOpened{}, "ask-opened"
-	case 4, 5:
-		return AskSettled{}, "ask-settled"
-	case 6, 7:
-		return StreamLost{}, "stream-lost"
-	case 8, 9:
-		return StreamBack{}, "stream-back"
-	case 10:
-		if pick(3) == 0 {
-			return Finished{}, "finished"
-		}
-	case 11:
-		return Collected{}, "collected"
-	case 12:
-		if pick(4) == 0 {
-			return Cancelled{}, "cancelled"
-		}
-	}
-	return Tick{}, "tick"
-}
-
-func (m *callModel) check(now time.Time, ev CallEvent, name string, before, after Call, effects []CallEffect, fail report) {
-	m.observe(ev, now)
-	for i, e := range effects {
-		switch e := e.(type) {
+// persistsAlone holds that nothing can be done before what it rests on is stored.
+func (o *onlooker) persistsAlone(d deed) {
+	persists, others := 0, 0
+	for _, e := range d.effects {
+		switch e.(type) {
+		case Persist:
+			persists++
 		case Arm:
-			if i != 0 {
-				fail("%s acts before it sets the alarm: %v", name, effects)
-			}
-			m.armed = e.At
-		case CancelUpstream:
-			if m.stopped || m.finished {
-				fail("%s cancels upstream again, or after the end", name)
-			}
-			m.stopped = true
-			inTime := m.worked < m.limits.Work && now.Before(m.cap)
-			if code := e.Why.Code; inTime && code != ask.ClientCancelled && code != ask.ClientGone {
-				fail("%s: stopped for %s after %s of %s worked", name, code, m.worked, m.limits.Work)
-			}
-		case Deliver:
-			if !m.finished || !m.attached {
-				fail("%s delivers with nothing to deliver or nobody there", name)
-			}
-		case Keep:
-			if !m.finished || m.attached {
-				fail("%s keeps with nothing to keep or somebody there", name)
-			}
-		case Release:
-			if m.over || i != len(effects)-1 {
-				fail("%s releases twice, or not last: %v", name, effects)
-			}
-			m.over = true
+		default:
+			others++
 		}
 	}
-	if m.over != (after.Phase == CallDone) {
-		fail("%s: released %t in %s", name, m.over, callText(after, now))
-	}
-	if !after.running() && after.Phase != CallUncollected {
-		return
-	}
-	if !m.armed.Equal(after.next()) {
-		fail("%s leaves the alarm at %s, next is %s", name, m.armed, after.next())
-	}
-	if !after.running() || m.stopped {
-		return
-	}
-	if left := max(0, m.limits.Work-m.worked); left != after.Work.Remaining(now) {
-		fail("%s: %s of work left, the clock says %s", name, left, after.Work.Remaining(now))
-	}
-	if _, tick := ev.(Tick); tick && (!now.Before(m.cap) || m.asks == 0 && m.worked >= m.limits.Work) {
-		fail("a tick leaves a call running whose time is up: %s", callText(after, now))
-	}
-	if before.Phase == CallNew && after.Phase != CallAttached {
-		fail("a call begins %s", after.Phase)
+	if persists > 1 || persists == 1 && others > 0 {
+		o.fail("%T acts beside a Persist: %v", d.event, d.effects)
 	}
 }
 
-func (m *callModel) observe(ev CallEvent, now time.Time) {
-	running := m.begun && !m.finished && !m.over
-	switch ev := ev.(type) {
-	case Began:
-		if !m.begun {
-			m.begun, m.attached, m.limits, m.cap = true, true, ev.Limits, now.Add(ev.Limits.Total)
+func (o *onlooker) learns(d deed) {
+	for _, ev := range []AskEvent{d.event, d.reported} {
+		if ev, ok := ev.(Learned); ok && o.asked && !o.settled {
+			o.deadline = ev.Kept.Deadline
 		}
-	case AskOpened:
-		if running {
-			m.asks++
-		}
-	case AskSettled:
-		if running && m.asks > 0 {
-			m.asks--
-		}
-	case StreamLost:
-		m.attached = false
-	case StreamBack:
-		m.attached = m.begun
-	case Finished:
-		m.finished = m.finished || running
 	}
+}
+
+func (o *onlooker) mustBeStored(d deed, r Rung) {
+	if r.promises() && o.store == nil {
+		o.fail("%T shows on %s what is not stored", d.event, r)
+	}
+}
+
+func (o *onlooker) audit(d deed, e Audit) {
+	switch e.Transition {
+	case TransitionShown:
+		o.mustBeStored(d, e.Rung)
+		o.given, o.up = o.given.without(e.Rung), o.up.with(e.Rung)
+	case TransitionShowFailed:
+		o.given, o.up = o.given.without(e.Rung), o.up.without(e.Rung)
+	case TransitionOpened:
+		o.mustBeStored(d, e.Rung)
+	case TransitionExtended:
+		ev, asked := d.event.(Extend)
+		if !asked || o.settled || !d.at.Before(o.deadline) {
+			o.fail("%T extends what has ended", d.event)
+		}
+		if o.deadline = o.deadline.Add(ev.For); o.store != nil && !o.store.Deadline.Equal(o.deadline) {
+			o.fail("extended to %s, the store has %s", o.deadline, o.store.Deadline)
+		}
+	case TransitionSettled:
+		o.settle(d, e.Outcome)
+	}
+}
+
+// settle holds P2, and that nobody's answer is made up or taken too late.
+func (o *onlooker) settle(d deed, out ask.Outcome) {
+	if o.settled || o.ended != nil && !alike(*o.ended, out) {
+		o.fail("%T settles a second time: %+v, then %+v", d.event, o.ended, out)
+	}
+	o.settled = true
+	fromStore := o.store != nil && o.store.Outcome != nil && alike(*o.store.Outcome, out) && isLearned(d)
+	switch ev, submitted := d.event.(Submitted); {
+	case out.Ending != ask.Answered:
+		if out.Err == nil || out.Answer.Action != ask.NoAction || out.Answer.Result != nil {
+			o.fail("%T made up an answer or gave no reason: %+v", d.event, out)
+		}
+	case fromStore:
+	case !submitted || string(ev.Answer.Result) != string(out.Answer.Result):
+		o.fail("%T counts as the answer %s", d.event, out.Answer.Result)
+	case !d.at.Before(o.deadline):
+		o.fail("an answer was taken at %s, the deadline was %s", d.at, o.deadline)
+	case ev.Rung == RungLink && ev.Answer.Action == ask.Accept:
+		o.fail("the consent to open a link counts as the answer")
+	case ev.Rung != RungPage:
+		// Whoever answered in their client needs no withdrawal.
+		o.given, o.up = o.given.without(ev.Rung), o.up.without(ev.Rung)
+	}
+	o.ended = &out
+	o.mustBeDurable(d, out)
+}
+
+// mustBeDurable holds P1: what is stored of an ask is what is told of it.
+func (o *onlooker) mustBeDurable(d deed, out ask.Outcome) {
+	if o.store != nil && (o.store.Outcome == nil || !alike(*o.store.Outcome, out)) {
+		o.fail("%T tells of %s before it is stored: the store has %+v", d.event, out.Ending, o.store)
+	}
+}
+
+// reply holds P4.
+func (o *onlooker) reply(d deed, out ask.Outcome) {
+	if o.replies++; o.replies > 1 || o.lost && isRestart(d.event) && !o.settled {
+		o.fail("%T replies %d times in one life, or to nobody", d.event, o.replies)
+	}
+	if o.store != nil && o.store.Delivery != 0 {
+		o.fail("%T replies again to an asker that is known to have the outcome, or to be gone", d.event)
+	}
+	if o.ended != nil && !alike(*o.ended, out) {
+		o.fail("%T replies %+v, it was %+v", d.event, out, *o.ended)
+	}
+	o.settled, o.ended = true, &out
+	o.mustBeDurable(d, out)
+}
+
+// answered holds that whoever submits is told one thing.
+func (o *onlooker) answered(d deed) {
+	told := 0
+	for _, e := range d.effects {
+		switch e := e.(type) {
+		case Late:
+			if told++; !o.settled {
+				o.fail("an answer to an open ask is called late")
+			}
+		case NotDone:
+			told++
+			if e.Why == nil {
+				o.fail("%T is not done, for no reason", d.event)
+			}
+		case Persist:
+			told++ // they wait
+		case Audit:
+			if e.Transition == TransitionSettled && e.Outcome.Ending == ask.Answered && !isLearned(d) || e.Transition == TransitionConsented {
+				told++
+			}
+		}
+	}
+	ev, submitted := d.event.(Submitted)
+	if submitted && o.asked && told != 1 && (ev.Rung != RungLink || told != 0) {
+		o.fail("whoever submitted was told %d things: %v", told, d.effects)
+	}
+}
+
+func isShown(ev AskEvent) bool { _, ok := ev.(Shown); return ok }
+
+func isLearned(d deed) bool {
+	_, brought := d.event.(Learned)
+	_, reported := d.reported.(Learned)
+	return brought || reported
+}
+
+func isRestart(ev AskEvent) bool {
+	switch ev.(type) {
+	case Restarted, Adopted:
+		return true
+	}
+	return false
+}
+
+func alike(a, b ask.Outcome) bool {
+	return a.Ending == b.Ending && a.By == b.By && a.At.Equal(b.At) && a.Answer.Action == b.Answer.Action &&
+		string(a.Answer.Result) == string(b.Answer.Result) && ask.CodeOf(errorOf(a.Err)) == ask.CodeOf(errorOf(b.Err))
+}
+
+// errorOf keeps a nil *ask.Error from becoming an error that is not nil.
+func errorOf(e *ask.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
 }

@@ -18,8 +18,11 @@ type Crossing struct {
 	Discovered wire.Message // the backend's response to server/discover
 }
 
-// openLine opens a legacy session at a backend of either era.
-func (r *Relay) openLine(ctx context.Context, b Backend, hello Hello) (Line, error) {
+// openLine opens a legacy session at a backend of either era, for a client
+// that declared caps in its handshake.
+func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello Hello) (Line, error) {
+	b := e.Backend
+	hello.Params = r.tellHello(e, caps, hello)
 	line, err := b.Open(ctx, hello)
 	if err == nil {
 		return line, nil
@@ -35,16 +38,46 @@ func (r *Relay) openLine(ctx context.Context, b Backend, hello Hello) (Line, err
 	return r.cross(Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
 }
 
-// stateless gives a line for modern requests to a backend of either era.
-func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps) (Line, error) {
+// tellHello gives the parameters of a handshake as the backend gets them.
+func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
+	obj, err := wire.Value(hello.Params)
+	if err != nil {
+		return hello.Params
+	}
+	at := wire.Get(hello.Params, obj, "capabilities")
+	if at.IsZero() {
+		return hello.Params
+	}
+	raw := at.Of(hello.Params)
+	if told := r.tell(e, hello.Principal, caps, raw); len(told) != len(raw) {
+		return wire.Splice(nil, hello.Params, wire.Edit{Span: at, With: told})
+	}
+	return hello.Params
+}
+
+// stateless gives a line for modern requests to a backend of either era. A
+// legacy backend is crossed to; so is a modern one, for calls in which it may
+// ask what the client itself cannot be asked: then the gateway takes the
+// rounds on itself.
+func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, method string) (Line, error) {
 	discovered, err := e.Backend.Discover(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if discovered.Kind != 0 {
+	if discovered.Kind != 0 && !(asks(method) && r.told(e, who, caps) != caps) {
 		return e.Backend.Stateless(ctx, who)
 	}
 	return &crossed{relay: r, entry: e, who: who, caps: caps}, nil
+}
+
+// asks reports whether a server may ask something in the middle of a request
+// of this method.
+func asks(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read":
+		return true
+	}
+	return false
 }
 
 // crossed is a legacy backend for one modern request. It is a Line, so that
@@ -97,7 +130,7 @@ func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*
 
 // discover answers for a legacy backend from its handshake.
 func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error) {
-	l, err := x.relay.pool.take(ctx, x.entry.Backend, x.who, msg, nil)
+	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, nil)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -12,7 +12,7 @@ import (
 // its own, for as long as the client or the session lives.
 func (x *crossed) listen(ctx context.Context, msg *wire.Message, sink Sink) (Reply, error) {
 	s := &crossStream{id: msg.Field(msg.ID), sink: sink, relay: x.relay}
-	l, err := x.relay.pool.take(ctx, x.entry.Backend, x.who, msg, s)
+	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, s)
 	if err != nil {
 		return Reply{}, err
 	}

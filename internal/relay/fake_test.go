@@ -14,6 +14,8 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -130,10 +132,21 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 	t.Helper()
 	ring := seal.Random()
 	home := seal.RandomHome()
+	store, err := memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 1 << 20, MaxAudit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := desk.New(desk.Config{
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Mint:    func(ask.Addressee) string { return ring.Mint(seal.Ask, home, 0) },
-		Verify:  func(id string) bool { _, err := ring.Verify(seal.Ask, id); return err == nil },
+		Mint:  func(ask.Addressee) string { return ring.Mint(seal.Ask, home, 0) },
+		Shard: func(ask.Addressee) uint16 { return 0 },
+		Key: func(id string) (journal.Key, error) {
+			_, err := ring.Verify(seal.Ask, id)
+			return journal.Key{Home: "home", ID: id}, err
+		},
+		Journal: store, Keep: time.Hour,
+		Seal:    func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
+		Unseal:  func(id string, b []byte) ([]byte, error) { return ring.Unseal(seal.Secret, []byte(id), string(b)) },
 		Timeout: func(ask.Kind) time.Duration { return time.Hour },
 		MaxOpen: 1000, MaxOpenPerSession: 100, MaxOpenPerPrincipal: 100, RatePerMinute: 1000, Burst: 1000,
 		Audit: func(desk.Record) {},

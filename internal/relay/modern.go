@@ -116,12 +116,18 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
 	rd.call.asker.backend = name
-	line, err := rd.relay.stateless(ctx, to.entry, rd.who, rd.caps)
+	line, err := rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, msg.Method())
 	if err != nil {
 		return Reply{}, err
 	}
-	if rd.relay.desk == nil && !msg.MetaCapabilities.IsZero() {
-		edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithoutAsks(msg.Field(msg.MetaCapabilities))})
+	if !msg.MetaCapabilities.IsZero() {
+		caps := msg.Field(msg.MetaCapabilities)
+		switch _, ours := line.(*crossed); {
+		case rd.relay.desk == nil:
+			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithoutAsks(caps)})
+		case !ours && rd.relay.told(to.entry, rd.who, rd.caps) != rd.caps:
+			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithForm(caps)})
+		}
 	}
 	state, err := rd.openState(name)
 	if err != nil {
@@ -305,7 +311,7 @@ func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
 		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
 		meta := append([]byte(nil), msg.Field(msg.Meta)...)
 		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
-			line, err := j.relay.stateless(ctx, e, j.who, j.caps)
+			line, err := j.relay.stateless(ctx, e, j.who, j.caps, l.Method())
 			if err != nil {
 				return nil, err
 			}

@@ -79,7 +79,7 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 	if err := l.admit(pk); err != nil {
 		return nil, err
 	}
-	lease, err := l.relay.pool.take(ctx, e.Backend, who, msg, pk)
+	lease, err := l.relay.pool.take(ctx, e, who, caps, msg, pk)
 	if err != nil {
 		l.remove(pk)
 		return nil, err
@@ -91,7 +91,7 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 		l.relay.pool.give(lease, true)
 		return nil, err
 	}
-	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name}
+	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name, client: clientName(msg.Field(msg.MetaClientInfo))}
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, l.relay.timeout(e), l.relay.limits.CallCap)
 	pk.call = c

@@ -52,12 +52,12 @@ type holder interface {
 }
 
 // take gives a session for the caller of msg, an idle one or a new one.
-func (p *pool) take(ctx context.Context, b Backend, who ask.Principal, msg *wire.Message, h holder) (*lease, error) {
-	key := leaseKey{b, who, era.CapsKey(msg.Field(msg.MetaCapabilities))}
+func (p *pool) take(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, msg *wire.Message, h holder) (*lease, error) {
+	key := leaseKey{e.Backend, who, era.CapsKey(msg.Field(msg.MetaCapabilities))}
 	for {
 		l := p.pop(key)
 		if l == nil {
-			return p.open(ctx, key, msg, h)
+			return p.open(ctx, e, key, caps, msg, h)
 		}
 		select {
 		case <-l.line.Done():
@@ -85,7 +85,7 @@ func (p *pool) pop(key leaseKey) *lease {
 	return l
 }
 
-func (p *pool) open(ctx context.Context, key leaseKey, msg *wire.Message, h holder) (*lease, error) {
+func (p *pool) open(ctx context.Context, e *Entry, key leaseKey, have era.Caps, msg *wire.Message, h holder) (*lease, error) {
 	caps := era.WithoutTasks(msg.Field(msg.MetaCapabilities))
 	if p.relay.desk == nil {
 		caps = era.WithoutAsks(caps)
@@ -98,7 +98,7 @@ func (p *pool) open(ctx context.Context, key leaseKey, msg *wire.Message, h hold
 		params = append(params, p.relay.info...)
 	}
 	l := &lease{key: key, holder: h}
-	line, err := key.backend.Open(ctx, Hello{Principal: key.who, Params: append(params, '}'), Events: &leaseEvents{p.relay, l}})
+	line, err := p.relay.openLine(ctx, e, have, Hello{Principal: key.who, Params: append(params, '}'), Events: &leaseEvents{p.relay, l}})
 	if err != nil {
 		return nil, unwelcome(key.backend.Name(), err)
 	}

@@ -2,10 +2,12 @@ package relay
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -25,8 +27,9 @@ type asker struct {
 	who     ask.Principal
 	session string
 	caps    era.Caps
-	// during and name say what was being called, where that is known.
-	during, name string
+	// during and name say what was being called, and client by what, where
+	// that is known.
+	during, name, client string
 }
 
 // carry takes a question to the desk and its outcome back to the backend.
@@ -46,7 +49,8 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		a.refuse(q, ask.Errorf(ask.SwitchedOff, "Questions to clients are switched off at the gateway (asks.enabled)."))
 		return
 	}
-	if err := era.CheckQuestion(kind, params, a.caps); err != nil {
+	e := r.table.Load().byName[a.backend]
+	if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps)); err != nil {
 		a.refuse(q, err)
 		return
 	}
@@ -61,11 +65,12 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	for _, c := range calls {
 		c.clock.pause()
 	}
+	whom, ways := a.ways(e, kind, to)
 	k.open(r.desk.Ask(ask.Ask{
 		Kind: kind, Method: method, Params: params,
-		Backend: a.backend, During: a.during, Name: a.name, Session: a.session,
-		Addressee: ask.Addressee{Principal: a.who},
-	}, to, k.settle))
+		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
+		Addressee: whom,
+	}, ways, desk.Asker{Settled: k.settle, Resume: q.Resume}))
 }
 
 // carried is one question between its backend and the desk.
@@ -138,7 +143,7 @@ func (k *carried) stillThinking() {
 }
 
 // settle brings the outcome to the backend. The desk calls it once.
-func (k *carried) settle(out ask.Outcome) {
+func (k *carried) settle(out ask.Outcome) (undelivered error) {
 	k.mu.Lock()
 	k.done = true
 	if k.unwatch != nil {
@@ -148,34 +153,56 @@ func (k *carried) settle(out ask.Outcome) {
 		k.think.Stop()
 	}
 	k.mu.Unlock()
-	switch {
-	case out.Ending == ask.Withdrawn:
-		// The backend took it back: it expects no reply.
-	case out.Ending == ask.Answered:
-		k.asker.reply(k.q, out.Answer.Result, out.Answer.Error)
+	switch out.Ending {
+	case ask.Withdrawn, 0:
+		// The backend took it back, or will be told after a restart.
+	case ask.Answered:
+		undelivered = k.asker.reply(k.q, out.Answer.Result, out.Answer.Error)
 	default:
-		k.asker.refuse(k.q, out.Err)
+		undelivered = k.asker.refuse(k.q, out.Err)
 	}
 	close(k.over)
 	for _, c := range k.calls {
 		c.settled(k)
 		c.clock.resume()
 	}
+	return undelivered
 }
 
 // refuse answers a question with an error of the gateway's.
-func (a asker) refuse(q *Question, why *ask.Error) {
+func (a asker) refuse(q *Question, why *ask.Error) error {
 	a.relay.log.Info("question refused", "backend", a.backend, "method", q.Method, "code", why.Code)
-	a.reply(q, nil, era.ErrorObject(why, era.Legacy))
+	return a.reply(q, nil, era.ErrorObject(why, era.Legacy))
 }
 
-func (a asker) reply(q *Question, result, errObj []byte) {
+func (a asker) reply(q *Question, result, errObj []byte) error {
 	ctx, cancel := context.WithTimeout(q.Gone, replyTime)
 	defer cancel()
-	if err := q.Reply(ctx, result, errObj); err != nil {
-		a.relay.log.Warn("answer not delivered", "backend", a.backend, "method", q.Method, "err", err)
+	err := q.Reply(ctx, result, errObj)
+	if err == nil {
+		return nil
 	}
+	a.relay.log.Warn("answer not delivered", "backend", a.backend, "method", q.Method, "err", err)
+	return ask.Wrap(ask.BackendLost, "The server that asked has gone.", err)
 }
+
+// clientName reads what a client calls itself from its Implementation object:
+// the title for people, or else the name.
+func clientName(info []byte) string {
+	at, err := wire.Value(info)
+	if err != nil {
+		return ""
+	}
+	for _, key := range []string{"title", "name"} {
+		if name, ok := wire.Unquote(wire.Get(info, at, key).Of(info)); ok && name != "" {
+			return strings.ToValidUTF8(name[:min(len(name), maxClientName)], "")
+		}
+	}
+	return ""
+}
+
+// maxClientName bounds what is kept of a client's name with each ask.
+const maxClientName = 100
 
 // answerOf reads a client's response to a question.
 func answerOf(msg *wire.Message) ask.Answer {

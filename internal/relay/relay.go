@@ -37,14 +37,18 @@ type Entry struct {
 	// Away bounds how long a call waits for a client that was sent away with
 	// a question. Zero means the relay's own.
 	Away time.Duration
+	// AnsweredBy is the group that answers the backend's forms in place of
+	// the caller, "" for none.
+	AnsweredBy string
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
-// off. All else is required.
+// off. Pages may be nil: then there are none. All else is required.
 type Config struct {
 	Entries []Entry
 	Names   Names
 	Desk    *desk.Desk
+	Pages   Pages
 	Ring    *seal.Ring
 	Catalog *catalog.Cache
 	Log     *slog.Logger
@@ -69,6 +73,7 @@ type Limits struct {
 // Relay carries calls. Safe for concurrent use.
 type Relay struct {
 	desk    *desk.Desk
+	pages   Pages
 	ring    *seal.Ring
 	catalog *catalog.Cache
 	log     *slog.Logger
@@ -112,7 +117,7 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: every limit must be set")
 	}
 	r := &Relay{
-		desk: cfg.Desk, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		desk: cfg.Desk, pages: cfg.Pages, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		cross:    cfg.Cross,
 		sessions: make(map[*Session]struct{}),

@@ -25,6 +25,7 @@ type Session struct {
 	version string
 	caps    era.Caps
 	hello   []byte // initialize params as backends get them
+	client  string // what the client calls itself
 	capsKey string
 
 	soloEntry *Entry
@@ -62,10 +63,13 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 		caps = era.WithoutAsks(caps)
 	}
 	s.hello, s.capsKey = params, era.CapsKey(caps)
+	if at, err := wire.Value(params); err == nil {
+		s.client = clientName(wire.Get(params, at, "clientInfo").Of(params))
+	}
 
 	t := r.table.Load().seenBy(who.Access)
 	if e := r.solo(t, at); e != nil {
-		return s.openSolo(ctx, e, clientID, caps)
+		return s.openSolo(ctx, e, clientID, caps, offered)
 	}
 	if at != "" {
 		return nil, fail(clientID, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Legacy)
@@ -74,9 +78,9 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 }
 
 // openSolo makes the client's handshake the backend's.
-func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte) (*Session, Response) {
+func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, Response) {
 	s.soloEntry = e
-	line, err := s.relay.openLine(ctx, e.Backend, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
+	line, err := s.relay.openLine(ctx, e, era.ReadCaps(caps, offered), Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}
@@ -176,7 +180,7 @@ func (s *Session) soloName() string {
 }
 
 func (s *Session) asker(backend string, msg *wire.Message) asker {
-	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, caps: s.caps}
+	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, client: s.client, caps: s.caps}
 	if msg != nil {
 		a.during = msg.Method()
 		a.name, _ = era.NameOf(msg)

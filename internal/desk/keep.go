@@ -1,0 +1,124 @@
+package desk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/journal"
+)
+
+// storeTime bounds one attempt to store something about an ask.
+const storeTime = 5 * time.Second
+
+// persist stores an ask as it will be after the step that waits, and says
+// what came of it.
+func (d *Desk) persist(e *entry, p exchange.Persist) exchange.AskEvent {
+	ctx, cancel := context.WithTimeout(d.life, storeTime)
+	defer cancel()
+	r, err := d.stored(e, p.Kept)
+	if err != nil {
+		return exchange.PersistFailed{Why: ask.From(err)}
+	}
+	var rev journal.Rev
+	if p.New {
+		rev, err = d.cfg.Journal.Create(ctx, r)
+	} else {
+		rev, err = d.cfg.Journal.Update(ctx, r)
+	}
+	if err == nil {
+		e.rev = rev
+		return exchange.Persisted{}
+	}
+	if fault, ok := errors.AsType[*journal.Error](err); ok && fault.Current != nil {
+		_, kept, ferr := d.read(*fault.Current)
+		if ferr == nil {
+			e.rev = fault.Current.Rev
+			return exchange.Learned{Kept: kept}
+		}
+		err = ferr
+	}
+	d.cfg.Log.Error("ask not stored", "ask", e.ask.ID, "err", err)
+	return exchange.PersistFailed{Why: journal.Refusal(err)}
+}
+
+// note stores what became of an outcome, as well as that can be done.
+func (d *Desk) note(e *entry, k exchange.Kept) {
+	ctx, cancel := context.WithTimeout(d.life, storeTime)
+	defer cancel()
+	r, err := d.stored(e, k)
+	if err == nil {
+		_, err = d.cfg.Journal.Update(ctx, r)
+	}
+	if err != nil {
+		d.cfg.Log.Warn("delivery of an outcome not stored", "ask", e.ask.ID, "err", err)
+	}
+}
+
+// forget settles what an attempt to store a new ask may have left behind, so
+// that it does not come back after a restart.
+func (d *Desk) forget(e *entry) {
+	ctx, cancel := context.WithTimeout(d.life, storeTime)
+	defer cancel()
+	key, err := d.cfg.Key(e.ask.ID)
+	if err != nil {
+		return
+	}
+	r, err := d.cfg.Journal.Get(ctx, key)
+	if err != nil {
+		return // it is not there, or the store is not
+	}
+	r.Settled, r.Keep, r.Body = true, d.cfg.Keep, nil
+	if _, err := d.cfg.Journal.Update(ctx, r); err != nil {
+		d.cfg.Log.Warn("an ask that was refused is still in the store", "ask", e.ask.ID, "err", err)
+	}
+}
+
+// stored gives an ask as the journal keeps it.
+func (d *Desk) stored(e *entry, k exchange.Kept) (journal.Record, error) {
+	key, err := d.cfg.Key(e.ask.ID)
+	if err != nil {
+		return journal.Record{}, err
+	}
+	plain, err := json.Marshal(bodyOf(&e.ask, k, e.resume))
+	if err != nil {
+		return journal.Record{}, err
+	}
+	r := journal.Record{
+		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
+		Asked: e.ask.Asked, Deadline: k.Deadline, Body: d.cfg.Seal(e.ask.ID, plain),
+	}
+	if k.Outcome != nil {
+		r.Settled, r.Keep = true, d.cfg.Keep
+	}
+	return r, nil
+}
+
+// read is the reverse of stored.
+func (d *Desk) read(r journal.Record) (body, exchange.Kept, error) {
+	if len(r.Body) == 0 {
+		return body{}, exchange.Kept{}, ask.Errorf(ask.Unknown, "The question was never asked.")
+	}
+	plain, err := d.cfg.Unseal(r.ID, r.Body)
+	if err != nil {
+		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s cannot be opened with the keys at hand: %w", r.ID, err)
+	}
+	var b body
+	if err := json.Unmarshal(plain, &b); err != nil {
+		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s cannot be read: %w", r.ID, err)
+	}
+	if b.Format != bodyFormat {
+		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s has the format %d, and this version reads %d", r.ID, b.Format, bodyFormat)
+	}
+	return b, b.kept(), nil
+}
+
+// addresseeKey names an addressee in the store. The words are told apart by
+// their lengths.
+func addresseeKey(a ask.Addressee) string {
+	return fmt.Sprintf("%d.%d.%s%s%s", len(a.Principal.Issuer), len(a.Principal.Subject), a.Principal.Issuer, a.Principal.Subject, a.Group)
+}
