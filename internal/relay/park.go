@@ -91,7 +91,7 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 		l.relay.pool.give(lease, true)
 		return nil, err
 	}
-	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name, client: clientName(msg.Field(msg.MetaClientInfo))}
+	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name, client: clientName(msg.Field(msg.MetaClientInfo)), alone: !asks(msg.Method())}
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, l.relay.timeout(e), l.relay.limits.CallCap)
 	pk.call = c

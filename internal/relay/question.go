@@ -30,6 +30,9 @@ type asker struct {
 	// during and name say what was being called, and client by what, where
 	// that is known.
 	during, name, client string
+	// alone says that nobody can be asked in the middle of this request: the
+	// modern era knows questions in a few methods only.
+	alone bool
 }
 
 // carry takes a question to the desk and its outcome back to the backend.
@@ -44,6 +47,9 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		return
 	case !ok:
 		a.refuse(q, ask.Errorf(ask.UnknownMethod, "The gateway does not carry "+q.Method+" to clients."))
+		return
+	case a.alone:
+		a.refuse(q, ask.Errorf(ask.NoClient, "No client is available: it cannot be asked in the middle of "+a.during+"."))
 		return
 	case r.desk == nil:
 		a.refuse(q, ask.Errorf(ask.SwitchedOff, "Questions to clients are switched off at the gateway (asks.enabled)."))
