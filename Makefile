@@ -70,7 +70,7 @@ docs: binary ## Regenerate the configuration reference and its JSON schema
 	@echo "docs: wrote docs/configuration.md and docs/config.schema.json"
 
 .PHONY: rows
-rows: ## Check that every test named in docs/requirements.md ran and passed
+rows: ## Check that every test named in docs/requirements.md and docs/bridging.md ran and passed
 	@go run ./test/rows $(wildcard $(OUT)/*.json)
 
 .PHONY: clean

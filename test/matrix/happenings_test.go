@@ -27,16 +27,15 @@ type step struct {
 // happening is something that can happen between a client and a server.
 type happening struct {
 	name  string
-	slow  bool // needs the gateway whose people are given a second
 	steps func(p pair, key string) []step
 	runs  func(p pair) int // of the tool, after it; nil where nothing is counted
 }
 
-// pair is a client at a server, through the gateway or not.
+// pair is a client at a server.
 type pair struct {
 	client peer.Client
 	server server
-	direct bool
+	runs   string // directory in which calls are counted, a file for each key
 }
 
 func (p pair) crossed() bool { return p.client.Era != p.server.era }
@@ -50,17 +49,17 @@ var happenings = []happening{
 	{name: "page to visit first (-32042)", steps: required, runs: requiredRuns},
 	{name: "sampling", steps: sampling, runs: once},
 	{name: "roots", steps: roots, runs: once},
-	{name: "two rounds", steps: rounds([]string{"form:First"}, []string{"form:Second"}), runs: once},
-	{name: "four questions at once", steps: rounds([]string{"form:A", "form:B", "form:C", "form:D"}), runs: once},
-	{name: "client cancels", steps: cancelled},
+	{name: "two rounds", steps: two, runs: twoRuns},
+	{name: "four questions at once", steps: four, runs: fourRuns},
+	{name: "client cancels", steps: cancelled, runs: once},
 	{name: "server withdraws", steps: withdrawn, runs: once},
-	{name: "timeout", slow: true, steps: timeout, runs: once},
+	{name: "timeout", steps: timeout, runs: once},
 }
 
 func once(pair) int { return 1 }
 
 // verdict says what is wrong with what a client reports of a happening.
-func verdict(p pair, h happening, key, runs string, steps []step, entries []peer.Entry) error {
+func verdict(p pair, h happening, key string, steps []step, entries []peer.Entry) error {
 	if len(entries) != len(steps) {
 		return fmt.Errorf("the client did %d of %d jobs", len(entries), len(steps))
 	}
@@ -71,10 +70,10 @@ func verdict(p pair, h happening, key, runs string, steps []step, entries []peer
 			return fmt.Errorf("job %d: %w: %.900s", i, err, raw)
 		}
 	}
-	if h.runs == nil || !p.server.ours {
+	if h.runs == nil {
 		return nil
 	}
-	info, err := os.Stat(filepath.Join(runs, key))
+	info, err := os.Stat(p.counted(key))
 	if err != nil {
 		return err
 	}
@@ -83,6 +82,9 @@ func verdict(p pair, h happening, key, runs string, steps []step, entries []peer
 	}
 	return nil
 }
+
+// counted gives the file that grows with each call.
+func (p pair) counted(key string) string { return filepath.Join(p.runs, key) }
 
 // result wants a result with the texts, and the questions before it.
 func (p pair) result(asked []string, texts ...string) func(peer.Entry) error {
@@ -170,7 +172,7 @@ func formed(r peer.Reply) func(p pair, key string) []step {
 			if r.Content != nil {
 				r.Content = map[string]any{"name": "Ann", "check": true, "integer": 7}
 			}
-			return []step{{peer.Job{Call: "trigger-elicitation-request", Form: r, Limit: limit}, p.result([]string{everyField}, said)}}
+			return []step{{peer.Job{Call: "trigger-elicitation-request", Args: map[string]any{"key": key}, Form: r, Limit: limit}, p.result([]string{everyField}, said)}}
 		}
 		job := ask(key, []string{"form:Who?"})
 		job.Form = r
@@ -190,7 +192,7 @@ const opened = "url Please open the link to complete this action. https://exampl
 
 func trigger(key string, errorPath bool) peer.Job {
 	return peer.Job{Call: "trigger-url-elicitation", Limit: limit,
-		Args: map[string]any{"url": "https://example.com/connect", "elicitationId": key, "errorPath": errorPath}}
+		Args: map[string]any{"url": "https://example.com/connect", "elicitationId": key, "errorPath": errorPath, "key": key}}
 }
 
 // required: a tool that works once a page was visited. In the legacy era it
@@ -209,30 +211,29 @@ func required(p pair, key string) []step {
 		}
 		return p.result(e.Asked, "visited "+key)(e)
 	}
-	plain := func(e peer.Entry) error {
-		if e.Error != nil {
-			return fmt.Errorf("failed")
-		}
-		return nil
-	}
 	job := peer.Job{Call: "required", Args: map[string]any{"key": key}, Limit: limit, URL: peer.Reply{Action: "accept", Visit: "after"}}
 	legacy := p.client.Era == "legacy" && p.server.era == "legacy" && !p.client.AsksForPages
 	switch {
 	case !p.server.ours && legacy:
 		return []step{{trigger(key, true), refused}, {trigger(key, true), p.result([]string{opened}, "completed the URL elicitation flow")}}
 	case !p.server.ours:
-		return []step{{trigger(key, true), func(e peer.Entry) error {
-			if len(e.Asked) != 2 {
-				return fmt.Errorf("want the page, and then the question")
-			}
-			return p.result(e.Asked, "completed the URL elicitation flow")(e)
-		}}}
+		return []step{{trigger(key, true), p.pageThenQuestion}}
 	case legacy:
 		return []step{{job, refused}, {peer.Job{Visit: true, Limit: limit}, plain}, {peer.Job{Await: "complete " + key, Limit: limit}, plain}, {job, p.result(nil, "visited "+key)}}
 	case !p.crossed():
 		job.URL = peer.Reply{Action: "accept", Visit: "before"}
 	}
 	return []step{{job, asked}}
+}
+
+// pageThenQuestion is what the reference server's page comes to when it is
+// opened and the call goes on.
+func (p pair) pageThenQuestion(e peer.Entry) error {
+	asked := slices.DeleteFunc(slices.Clone(e.Asked), func(q string) bool { return q == "roots" })
+	if len(asked) != 2 || !strings.HasPrefix(asked[0], "url Open this link") || asked[1] != opened {
+		return fmt.Errorf("want the page, and then the question")
+	}
+	return p.result(e.Asked, "completed the URL elicitation flow")(e)
 }
 
 // requiredRuns: a refusal with -32042 ends the call, so there is another.
@@ -245,7 +246,7 @@ func requiredRuns(p pair) int {
 
 func sampling(p pair, key string) []step {
 	if !p.server.ours {
-		job := peer.Job{Call: "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33}, Limit: limit}
+		job := peer.Job{Call: "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33, "key": key}, Limit: limit}
 		return []step{{job, p.result([]string{"sampling Resource trigger-sampling-request context: Capital? 33"}, `"model": "stub-model"`, `"text": "Paris"`)}}
 	}
 	const paris = `[[{"role":"assistant","model":"stub-model","stopReason":"endTurn","content":{"type":"text","text":"Paris"}}]]`
@@ -254,7 +255,7 @@ func sampling(p pair, key string) []step {
 
 func roots(p pair, key string) []step {
 	if !p.server.ours {
-		return []step{{peer.Job{Call: "get-roots-list", Limit: limit}, p.result(nil, "(1 total)", "file:///project")}}
+		return []step{{peer.Job{Call: "get-roots-list", Args: map[string]any{"key": key}, Limit: limit}, p.result(nil, "(1 total)", "file:///project")}}
 	}
 	return []step{{ask(key, []string{"roots"}), p.answers(`[[{"roots":[{"uri":"file:///project","name":"project"}]}]]`, "roots")}}
 }
@@ -280,54 +281,41 @@ func rounds(all ...[]string) func(p pair, key string) []step {
 	}
 }
 
-// cancelled: the server is told, and the client can go on.
-func cancelled(p pair, key string) []step {
-	stopped := func(e peer.Entry) error {
-		if e.Error == nil || len(e.Progress) == 0 {
-			return fmt.Errorf("the call was not cancelled")
-		}
-		return nil
+// two: the reference server asks twice in one call where the page to visit
+// first is a question.
+func two(p pair, key string) []step {
+	if p.server.ours {
+		return rounds([]string{"form:First"}, []string{"form:Second"})(p, key)
 	}
-	if !p.server.ours {
-		return []step{
-			{peer.Job{Call: "trigger-long-running-operation", Args: map[string]any{"duration": 20, "steps": 100}, Cancel: true, Limit: limit}, stopped},
-			{peer.Job{Call: "echo", Args: map[string]any{"message": "hi"}, Limit: limit}, p.result(nil, "Echo: hi")},
-		}
-	}
-	return []step{
-		{peer.Job{Call: "block", Args: map[string]any{"key": key}, Cancel: true, Limit: limit}, stopped},
-		{peer.Job{Call: "ended", Args: map[string]any{"key": key, "wait": 3000}, Limit: limit}, p.result(nil, "ended "+key)},
-	}
+	return []step{{trigger(key, true), p.pageThenQuestion}}
 }
 
-func late(ms int) peer.Reply {
-	return peer.Reply{Action: "accept", Content: map[string]any{"name": "Late"}, After: ms}
-}
-
-func withdrawn(p pair, key string) []step {
-	job := peer.Job{Call: "withdraw", Args: map[string]any{"key": key, "wait": 300}, Form: late(1200), Limit: limit}
-	return []step{{job, p.result([]string{"form Who? name"}, "withdrawn")}}
-}
-
-// timeout: whoever thinks for longer than the gateway gives them has not
-// answered.
-func timeout(p pair, key string) []step {
-	job, question := ask(key, []string{"form:Who?"}), "form Who? name"
-	if !p.server.ours {
-		job, question = peer.Job{Call: "trigger-elicitation-request", Limit: limit}, everyField
+func twoRuns(p pair) int {
+	if p.server.ours {
+		return 1
 	}
-	job.Form = late(2000)
+	return 2
+}
+
+// four: the reference server asks once in a call, so there are four calls,
+// none of which is answered before all have asked.
+func four(p pair, key string) []step {
+	if p.server.ours {
+		return rounds([]string{"form:A", "form:B", "form:C", "form:D"})(p, key)
+	}
+	job := peer.Job{Call: "trigger-elicitation-request", Args: map[string]any{"key": key}, Times: 4, Limit: 4 * limit}
+	job.Form = peer.Reply{Action: "accept", Content: map[string]any{"name": "Ann", "check": true, "integer": 7}, Together: 4}
 	return []step{{job, func(e peer.Entry) error {
-		if e.Error == nil && (e.Result == nil || !e.Result.IsError) {
-			return fmt.Errorf("the late answer was taken")
+		if n := strings.Count(e.Result.Text(), "- Name: Ann"); n != 4 {
+			return fmt.Errorf("%d of 4 calls got the answer", n)
 		}
-		said := e.Result.Text()
-		if e.Error != nil {
-			said = e.Error.Message
-		}
-		if !strings.Contains(said, "in time") {
-			return fmt.Errorf("the end does not say that nobody answered in time")
-		}
-		return p.asked(e, question)
+		return p.result(slices.Repeat([]string{everyField}, 4))(e)
 	}}}
+}
+
+func fourRuns(p pair) int {
+	if p.server.ours {
+		return 1
+	}
+	return 4
 }

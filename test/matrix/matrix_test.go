@@ -3,9 +3,10 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -25,9 +26,8 @@ type outcomes map[string]error
 
 // book holds the outcomes of all pairs.
 type book struct {
-	mu   sync.Mutex
-	runs string
-	all  map[[2]string]outcomes
+	mu  sync.Mutex
+	all map[[2]string]outcomes
 }
 
 // TestMatrix has everything happen between every client and every server, and
@@ -35,39 +35,42 @@ type book struct {
 // file that ANSWERBACK_TEXT names.
 func TestMatrix(t *testing.T) {
 	w := peer.NewWorld(t)
-	cs, ss := clients(w), servers(w)
-	var config strings.Builder
-	config.WriteString("backends:\n")
-	for _, s := range ss {
-		config.WriteString(s.backend)
-	}
-	usual := rig.Start(t, peer.Plenty+config.String())
-	hasty := rig.Start(t, "asks: { rate_per_minute: 100000, burst: 10000, timeout: 1s }\n"+config.String())
-
-	through := &book{runs: w.Runs, all: make(map[[2]string]outcomes)}
-	direct := &book{runs: w.Runs, all: make(map[[2]string]outcomes)}
+	cs, ss := clients(w), servers(t, w)
+	gateways := open(t, ss)
+	through := &book{all: make(map[[2]string]outcomes)}
+	direct := &book{all: make(map[[2]string]outcomes)}
+	controls := controls(cs, ss)
 	t.Run("peers", func(t *testing.T) {
 		for i, c := range cs {
 			t.Run(c.Name, func(t *testing.T) {
 				t.Parallel()
-				through.visit(t, c, ss, fmt.Sprint("g", i), func(s server, slow bool) string {
-					if slow {
-						return hasty.URL + "/" + s.door
-					}
-					return usual.URL + "/" + s.door
-				})
+				through.run(t, gateways, errands(c, ss, w.Runs, fmt.Sprint("g", i), func(h happening, p pair) (door, bool) {
+					return h.door(p), h.door(p) != alone
+				}))
 			})
+			own := errands(c, ss, w.Runs, fmt.Sprint("d", i), func(h happening, p pair) (door, bool) {
+				return straight, controls[[3]string{c.Name, p.server.name, h.name}]
+			})
+			if len(own) == 0 {
+				continue
+			}
 			t.Run(c.Name+" without a gateway", func(t *testing.T) {
 				t.Parallel()
-				var own []server
-				for _, s := range ss {
-					if s.direct != "" && s.era == c.Era {
-						own = append(own, s)
-					}
-				}
-				direct.visit(t, c, own, fmt.Sprint("d", i), func(s server, _ bool) string { return s.direct })
+				direct.run(t, gateways, own)
 			})
 		}
+		t.Run("what takes a minute", func(t *testing.T) {
+			t.Parallel()
+			var all sync.WaitGroup
+			for i, c := range cs {
+				all.Go(func() {
+					through.run(t, gateways, errands(c, ss, w.Runs, fmt.Sprint("a", i), func(h happening, p pair) (door, bool) {
+						return alone, h.door(p) == alone
+					}))
+				})
+			}
+			all.Wait()
+		})
 	})
 	tab := judge(t, cs, ss, through, direct)
 	t.Log("\n" + tab.plain())
@@ -79,60 +82,65 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// visit sends a client to servers, where everything happens, and records what
-// came of it.
-func (b *book) visit(t *testing.T, c peer.Client, ss []server, id string, at func(s server, slow bool) string) {
-	type stop struct {
-		pair  pair
-		some  []happening
-		keys  []string
-		steps [][]step
-	}
-	var stops []stop
-	var targets []peer.Target
-	for i, s := range ss {
-		for _, slow := range []bool{false, true} {
-			st := stop{pair: pair{c, s, strings.HasPrefix(id, "d")}}
-			to := peer.Target{URL: at(s, slow)}
-			for j, h := range happenings {
-				if h.slow != slow {
-					continue
-				}
-				key := fmt.Sprintf("%s-%d-%d", id, i, j)
-				steps := h.steps(st.pair, key)
-				st.some, st.keys, st.steps = append(st.some, h), append(st.keys, key), append(st.steps, steps)
-				for _, s := range steps {
-					to.Jobs = append(to.Jobs, s.Job)
+// controls gives what has to be tried without a gateway, by client, server and
+// happening.
+func controls(cs []peer.Client, ss []server) map[[3]string]bool {
+	all := make(map[[3]string]bool)
+	for _, c := range cs {
+		for _, s := range ss {
+			for _, h := range happenings {
+				if _, ok := excused(c.Name, s.name, h.name); ok {
+					pair := control(c.Name, s)
+					all[[3]string{pair[0], pair[1], h.name}] = true
 				}
 			}
-			stops, targets = append(stops, st), append(targets, to)
 		}
+	}
+	return all
+}
+
+// run sends a client on errands, one after the other, and records what came of
+// them.
+func (b *book) run(t *testing.T, gateways *house, list []*errand) {
+	c := list[0].pair.client
+	var targets []peer.Target
+	for _, e := range list {
+		to := gateways.target(t, e.pair.server, e.door)
+		to.Jobs = e.jobs()
+		targets = append(targets, to)
 	}
 	reports := c.Tour(t, targets)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, st := range stops {
-		at := [2]string{c.Name, st.pair.server.name}
+	for i, e := range list {
+		at := [2]string{c.Name, e.pair.server.name}
 		if b.all[at] == nil {
 			b.all[at] = make(outcomes)
 		}
-		rep := reports[i]
-		entries := rep.Results
-		for j, h := range st.some {
-			n := min(len(st.steps[j]), len(entries))
-			var err error
-			switch {
-			case rep.Error != nil:
-				err = fmt.Errorf("the client did not connect: %+v", *rep.Error)
-			case rep.Era != c.Era:
-				err = fmt.Errorf("the client is of the %s era there", rep.Era)
-			default:
-				err = verdict(st.pair, h, st.keys[j], b.runs, st.steps[j], entries[:n])
-			}
-			b.all[at][h.name] = err
+		maps.Copy(b.all[at], e.judge(reports[i]))
+	}
+}
+
+// errAbsent: what was not tried is no control.
+var errAbsent = errors.New("the client did not connect")
+
+// judge says what is wrong with what a client reports of an errand.
+func (e *errand) judge(rep peer.Report) outcomes {
+	out := make(outcomes)
+	entries := rep.Results
+	for i, h := range e.happenings {
+		switch {
+		case rep.Error != nil:
+			out[h.name] = fmt.Errorf("%w: %+v", errAbsent, *rep.Error)
+		case rep.Era != e.pair.client.Era:
+			out[h.name] = fmt.Errorf("the client is of the %s era there", rep.Era)
+		default:
+			n := min(len(e.steps[i]), len(entries))
+			out[h.name] = verdict(e.pair, h, e.keys[i], e.steps[i], entries[:n])
 			entries = entries[n:]
 		}
 	}
+	return out
 }
 
 // judge makes a subtest of each happening in each cell.
@@ -143,23 +151,25 @@ func judge(t *testing.T, cs []peer.Client, ss []server, through, direct *book) *
 		for _, s := range ss {
 			cell := tab.at(c.Name, s.name)
 			for _, h := range happenings {
-				err := through.all[[2]string{c.Name, s.name}][h.name]
+				err, ran := through.all[[2]string{c.Name, s.name}][h.name]
 				x, has := excused(c.Name, s.name, h.name)
 				t.Run(c.Name+"/"+s.name+"/"+h.name, func(t *testing.T) {
 					switch {
+					case !ran:
+						err = errors.New("it was not tried")
 					case err == nil && has:
 						t.Errorf("it works: take the excuse away: %s", x.why)
 					case err == nil:
 						cell.passed = append(cell.passed, h.name)
 						return
 					case has:
-						control := x.control(c.Name, s)
+						control := control(c.Name, s)
 						failed := direct.all[control][h.name]
-						if failed != nil {
+						if failed != nil && !errors.Is(failed, errAbsent) {
 							cell.excused, cell.notes = append(cell.excused, h.name), append(cell.notes, x.why)
 							t.Skipf("%s Without a gateway, %s at %s: %v", x.why, control[0], control[1], failed)
 						}
-						t.Errorf("the excuse is void, since it works without a gateway for %s at %s: %s", control[0], control[1], x.why)
+						t.Errorf("the excuse is void: %s Without a gateway, %s at %s: %v", x.why, control[0], control[1], failed)
 					}
 					cell.failed = append(cell.failed, h.name)
 					t.Error(err)
@@ -168,21 +178,6 @@ func judge(t *testing.T, cs []peer.Client, ss []server, through, direct *book) *
 		}
 	}
 	return tab
-}
-
-// control gives the pair whose direct run must have failed.
-func (x excuse) control(client string, s server) [2]string {
-	pair := [2]string{client, s.name}
-	if s.twin != "" {
-		pair[1] = s.twin
-	}
-	if x.controlClient != "" {
-		pair[0] = x.controlClient
-	}
-	if x.controlServer != "" {
-		pair[1] = x.controlServer
-	}
-	return pair
 }
 
 func names[T any](list []T, name func(T) string) []string {

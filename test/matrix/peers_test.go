@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"strings"
+	"testing"
 
 	"github.com/answerback/answerback/test/peer"
 )
@@ -12,24 +13,25 @@ import (
 type server struct {
 	name    string
 	era     string
-	backend string // its configuration, under the name door
-	door    string
-	direct  string // its address without the gateway; of its HTTP sibling over stdio
-	twin    string // the column whose direct runs are also its own
-	ours    bool   // has our tools, and counts their runs
+	backend string // its configuration, under the name path
+	path    string
+	direct  peer.Target // without the gateway
+	ours    bool        // has our tools, and counts their runs; a tap counts the calls of others
 }
 
-func servers(w *peer.World) []server {
+func servers(t testing.TB, w *peer.World) []server {
+	at := func(url string) peer.Target { return peer.Target{URL: url} }
+	run := func(command ...string) peer.Target { return peer.Target{Command: command} }
 	list := []server{
-		{name: "go-sdk legacy HTTP", direct: w.GoLegacy, ours: true},
-		{name: "go-sdk legacy stdio", twin: "go-sdk legacy HTTP", ours: true},
-		{name: "go-sdk modern HTTP", direct: w.GoModern, ours: true},
-		{name: "go-sdk modern stdio", twin: "go-sdk modern HTTP", ours: true},
-		{name: "mcp-go legacy HTTP", direct: w.MCPGoLegacy, ours: true},
-		{name: "mcp-go modern HTTP", direct: w.MCPGoModern, ours: true},
-		{name: "server 2.4.0 modern HTTP", direct: w.V2, ours: true},
-		{name: "server-everything legacy HTTP", direct: w.EverythingHTTP},
-		{name: "server-everything legacy stdio", twin: "server-everything legacy HTTP"},
+		{name: "go-sdk legacy HTTP", direct: at(w.GoLegacy), ours: true},
+		{name: "go-sdk legacy stdio", direct: run(w.Bin("gosdk-server"), "-era", "legacy", "-runs", w.Runs), ours: true},
+		{name: "go-sdk modern HTTP", direct: at(w.GoModern), ours: true},
+		{name: "go-sdk modern stdio", direct: run(w.Bin("gosdk-server"), "-era", "modern", "-runs", w.Runs), ours: true},
+		{name: "mcp-go legacy HTTP", direct: at(w.MCPGoLegacy), ours: true},
+		{name: "mcp-go modern HTTP", direct: at(w.MCPGoModern), ours: true},
+		{name: "server 2.4.0 modern HTTP", direct: at(w.V2), ours: true},
+		{name: "server-everything legacy HTTP", direct: at(w.Tap(t, w.EverythingHTTP))},
+		{name: "server-everything legacy stdio", direct: run(w.TapCommand(w.Node, w.Reference, "stdio")...)},
 	}
 	for i := range list {
 		s := &list[i]
@@ -37,14 +39,11 @@ func servers(w *peer.World) []server {
 		if strings.Contains(s.name, " modern") {
 			s.era = "modern"
 		}
-		s.door = strings.ToLower(strings.NewReplacer(" ", "-", ".", "-", "everything", "all", "legacy", "old", "modern", "new").Replace(s.name))
-		switch {
-		case s.direct != "":
-			s.backend = peer.Backend(s.door, s.direct)
-		case s.ours:
-			s.backend = peer.Backend(s.door, w.Bin("gosdk-server"), "-era", s.era, "-runs", w.Runs)
-		default:
-			s.backend = peer.Backend(s.door, w.Node, w.Reference, "stdio")
+		s.path = strings.ToLower(strings.NewReplacer(" ", "-", ".", "-", "everything", "all", "legacy", "old", "modern", "new").Replace(s.name))
+		if s.direct.URL != "" {
+			s.backend = peer.Backend(s.path, s.direct.URL)
+		} else {
+			s.backend = peer.Backend(s.path, s.direct.Command[0], s.direct.Command[1:]...)
 		}
 	}
 	return list

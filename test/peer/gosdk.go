@@ -80,8 +80,8 @@ func goSDKOptions(w *watcher, Lean bool) *sdk.ClientOptions {
 			a := w.elicit(ctx, r.Params.Mode, r.Params.Message, r.Params.URL, r.Params.RequestedSchema)
 			return &sdk.ElicitResult{Action: a.Action, Content: a.Content}, nil
 		},
-		CreateMessageHandler: func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
-			w.sample(r.Params.Messages[0].Content.(*sdk.TextContent).Text, r.Params.MaxTokens)
+		CreateMessageHandler: func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			w.sample(ctx, r.Params.Messages[0].Content.(*sdk.TextContent).Text, r.Params.MaxTokens)
 			return &sdk.CreateMessageResult{Role: "assistant", Model: "stub-model", StopReason: "endTurn", Content: &sdk.TextContent{Text: "Paris"}}, nil
 		},
 		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) {

@@ -14,12 +14,14 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/answerback/answerback/test/rig"
 )
 
 // MCPGo is a client on mark3labs/mcp-go. In the legacy era it opens the
 // session's own stream when it listens, and does without when it does not.
 func MCPGo(era string, listen bool) Client {
-	c := Client{Name: "mcp-go " + era, Era: era}
+	c := Client{Name: "mcp-go " + era, Era: era, CancelsOnPipes: era == "legacy"}
 	if era == "legacy" && !listen {
 		c.Name += " without a stream"
 	}
@@ -40,13 +42,7 @@ type mcpgoSession struct {
 
 func dialMCPGo(ctx context.Context, to Target, era string, listen bool, w *watcher) (*mcpgoSession, error) {
 	s := &mcpgoSession{watcher: w, http: &http.Transport{}}
-	opts := []transport.StreamableHTTPCOption{
-		transport.WithHTTPBasicClient(&http.Client{Transport: s.http}), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
-	}
-	if listen {
-		opts = append(opts, transport.WithContinuousListening())
-	}
-	tr, err := transport.NewStreamableHTTP(to.URL, opts...)
+	tr, err := s.transport(to, listen)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +50,7 @@ func dialMCPGo(ctx context.Context, to Target, era string, listen bool, w *watch
 	if era == "modern" {
 		version = mcp.LATEST_PROTOCOL_VERSION
 	}
-	s.Client = mcpgo.NewClient(tr, mcpgo.WithProtocolVersion(version),
+	s.Client = mcpgo.NewClient(tr, mcpgo.WithProtocolVersion(version), mcpgo.WithDiscoverTimeout(rig.Patience),
 		mcpgo.WithElicitationHandler(s), mcpgo.WithSamplingHandler(s), mcpgo.WithRootsHandler(s),
 		mcpgo.WithClientCapabilities(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}))
 	s.OnNotification(s.notified)
@@ -70,6 +66,20 @@ func dialMCPGo(ctx context.Context, to Target, era string, listen bool, w *watch
 	return s, nil
 }
 
+func (s *mcpgoSession) transport(to Target, listen bool) (transport.Interface, error) {
+	quiet := slog.New(slog.DiscardHandler)
+	if to.Command != nil {
+		return transport.NewStdioWithOptions(to.Command[0], nil, to.Command[1:], transport.WithCommandLogger(quiet)), nil
+	}
+	opts := []transport.StreamableHTTPCOption{
+		transport.WithHTTPBasicClient(&http.Client{Transport: s.http}), transport.WithHTTPLogger(quiet),
+	}
+	if listen {
+		opts = append(opts, transport.WithContinuousListening())
+	}
+	return transport.NewStreamableHTTP(to.URL, opts...)
+}
+
 func (s *mcpgoSession) notified(n mcp.JSONRPCNotification) {
 	p := n.Params.AdditionalFields
 	switch n.Method {
@@ -79,6 +89,8 @@ func (s *mcpgoSession) notified(n mcp.JSONRPCNotification) {
 		s.watcher.note("updated %v", p["uri"])
 	case "notifications/elicitation/complete":
 		s.watcher.note("complete %v", p["elicitationId"])
+	case "notifications/cancelled":
+		s.watcher.takeBack()
 	case "notifications/progress":
 		if v, ok := p["progress"].(float64); ok {
 			s.watcher.advance(fmt.Sprint(p["progressToken"]), v)
@@ -97,11 +109,11 @@ func (s *mcpgoSession) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*m
 }
 
 // CreateMessage answers for the client's model.
-func (s *mcpgoSession) CreateMessage(_ context.Context, r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+func (s *mcpgoSession) CreateMessage(ctx context.Context, r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	raw, _ := json.Marshal(r.Messages[0].Content)
 	var content struct{ Text string }
 	_ = json.Unmarshal(raw, &content)
-	s.watcher.sample(content.Text, int64(r.MaxTokens))
+	s.watcher.sample(ctx, content.Text, int64(r.MaxTokens))
 	return &mcp.CreateMessageResult{
 		SamplingMessage: mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: mcp.NewTextContent("Paris")},
 		Model:           "stub-model", StopReason: "endTurn",

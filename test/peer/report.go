@@ -14,8 +14,12 @@ type Job struct {
 	Args        map[string]any `json:"args,omitempty"`
 	Form        any            `json:"form,omitempty"`
 	URL         any            `json:"url,omitempty"`
+	Sample      int            `json:"sample,omitempty"` // milliseconds
+	Times       int            `json:"times,omitempty"`
 	Cancel      bool           `json:"cancel,omitempty"`
+	Started     string         `json:"-"`               // of a call to cancel: a file that is there when it is under way, for clients that show no progress
 	Limit       int            `json:"limit,omitempty"` // milliseconds; Patience when 0
+	Exists      string         `json:"exists,omitempty"`
 	Await       string         `json:"await,omitempty"`
 	Visit       bool           `json:"visit,omitempty"`
 	Level       string         `json:"level,omitempty"`
@@ -32,11 +36,12 @@ type Root struct {
 
 // Reply is how a form or a URL is answered.
 type Reply struct {
-	Action  string         `json:"action"`
-	Content map[string]any `json:"content,omitempty"`
-	Echo    bool           `json:"echo,omitempty"`  // the content is the question's message, as name
-	After   int            `json:"after,omitempty"` // milliseconds to think, unless the question is withdrawn
-	Visit   string         `json:"visit,omitempty"` // go to the address: before, or after the answer
+	Action   string         `json:"action"`
+	Content  map[string]any `json:"content,omitempty"`
+	Echo     bool           `json:"echo,omitempty"`     // the content is the question's message, as name
+	After    int            `json:"after,omitempty"`    // milliseconds to think, unless the question is withdrawn
+	Together int            `json:"together,omitempty"` // questions that must be open before any is answered
+	Visit    string         `json:"visit,omitempty"`    // go to the address: before, or after the answer
 }
 
 // Target is where a client goes: an address, or a command to start.
@@ -68,10 +73,21 @@ type Entry struct {
 
 // Result is what a tool gave.
 type Result struct {
-	IsError bool `json:"isError"`
-	Content []struct {
-		Text string `json:"text"`
-	} `json:"content"`
+	IsError bool      `json:"isError"`
+	Content []Content `json:"content"`
+}
+
+// Content is a part of a result.
+type Content struct {
+	Text string `json:"text"`
+}
+
+// add puts another result's contents to those of r.
+func (r *Result) add(other *Result) {
+	if other != nil {
+		r.IsError = r.IsError || other.IsError
+		r.Content = append(r.Content, other.Content...)
+	}
 }
 
 // Text gives the texts of a result as one.
@@ -103,11 +119,13 @@ type Client struct {
 	// called from several goroutines.
 	Tour func(t testing.TB, targets []Target) []Report
 
-	Lean          bool // declares forms only, in the manner of 2025-06-18
-	HidesRoots    bool // answers for its roots and tells nobody
-	HidesProgress bool // shows no progress
-	AsksForPages  bool // takes error -32042 for a question, and calls again by itself
-	LosesLast     bool // over stdio, loses progress that comes at once with the result
+	Lean             bool // declares forms only, in the manner of 2025-06-18
+	HidesRoots       bool // answers for its roots and tells nobody
+	HidesProgress    bool // shows no progress
+	HidesWithdrawals bool // shows nobody that a question was taken back
+	AsksForPages     bool // takes error -32042 for a question, and calls again by itself
+	LosesLast        bool // over stdio, loses progress that comes at once with the result
+	CancelsOnPipes   bool // tells a server that it gave a call up over stdio, but not over HTTP
 }
 
 // Script is a client on Node, one process for all targets.
@@ -120,7 +138,8 @@ func (w *World) Script(name, file, era string) Client {
 		}
 		var reports []Report
 		if err := json.Unmarshal([]byte(last), &reports); err != nil || len(reports) != len(targets) {
-			t.Fatalf("%s ended with %q: %v", file, last, err)
+			t.Errorf("%s ended with %q: %v", file, last, err)
+			return slices.Repeat([]Report{{Error: &Failure{Message: "the client ended without a report"}}}, len(targets))
 		}
 		return reports
 	}}

@@ -3,8 +3,11 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,15 +88,12 @@ func do(ctx context.Context, s session, w *watcher, j Job, token string, rep *Re
 		if j.Cancel {
 			w.onProgress(token, cancel)
 		}
-		res, err := s.call(ctx, j.Call, j.Args, token)
-		if err != nil {
-			return err
+		if j.Times > 0 {
+			return callTimes(ctx, s, j, token, e)
 		}
-		raw, err := json.Marshal(res)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(raw, &e.Result)
+		return call(ctx, s, j, token, &e.Result)
+	case j.Exists != "":
+		return exists(ctx, j.Exists)
 	case j.Await != "":
 		return w.await(ctx, j.Await)
 	case j.Visit:
@@ -106,6 +106,49 @@ func do(ctx context.Context, s session, w *watcher, j Job, token string, rep *Re
 		return s.unsubscribe(ctx, j.Unsubscribe)
 	}
 	return s.rootsChanged(ctx, j.Roots)
+}
+
+func call(ctx context.Context, s session, j Job, token string, to **Result) error {
+	res, err := s.call(ctx, j.Call, j.Args, token)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(res)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, to)
+}
+
+// callTimes makes the calls of a job at once, and puts their results together.
+func callTimes(ctx context.Context, s session, j Job, token string, e *Entry) error {
+	results, errs := make([]*Result, j.Times), make([]error, j.Times)
+	var wg sync.WaitGroup
+	for i := range j.Times {
+		wg.Go(func() { errs[i] = call(ctx, s, j, fmt.Sprint(token, "-", i), &results[i]) })
+	}
+	wg.Wait()
+	e.Result = &Result{}
+	for _, r := range results {
+		e.Result.add(r)
+	}
+	return errors.Join(errs...)
+}
+
+// exists waits for a file that another process writes.
+func exists(ctx context.Context, file string) error {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("there is no %s: %w", file, ctx.Err())
+		}
+	}
 }
 
 // lastURL gives the address that the last error asked for.

@@ -16,6 +16,8 @@ type watcher struct {
 
 	mu       sync.Mutex
 	job      Job
+	open     int           // questions of the job
+	back     chan struct{} // closed when the job's questions are taken back
 	asked    []string
 	notes    []string
 	progress map[string][]float64 // by token
@@ -26,7 +28,7 @@ type watcher struct {
 
 func newWatcher() *watcher {
 	return &watcher{
-		progress: make(map[string][]float64), moved: make(map[string]func()), changed: make(chan struct{}),
+		back: make(chan struct{}), progress: make(map[string][]float64), moved: make(map[string]func()), changed: make(chan struct{}),
 		roots: []Root{{"file:///project", "project"}},
 	}
 }
@@ -37,7 +39,18 @@ func (w *watcher) leave() { w.visits.Wait() }
 func (w *watcher) begin(j Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.job = j
+	w.job, w.open, w.back = j, 0, make(chan struct{})
+}
+
+// takeBack is for SDKs that tell of a withdrawal, but not of which question.
+func (w *watcher) takeBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.back:
+	default:
+		close(w.back)
+	}
 }
 
 // end gives the questions of the job that is over. The question that a change
@@ -100,16 +113,38 @@ func (w *watcher) think(ctx context.Context, answer Reply, message, url string) 
 			}
 		})
 	}
-	if answer.After > 0 {
-		late := time.NewTimer(time.Duration(answer.After) * time.Millisecond)
-		defer late.Stop()
-		select {
-		case <-late.C:
-		case <-ctx.Done():
-			w.note("withdrawn %s", message)
-		}
-	}
+	w.pause(ctx, answer.After, message)
+	w.meet(ctx, answer.Together)
 	return answer
+}
+
+// pause waits as somebody thinks, unless the question is withdrawn.
+func (w *watcher) pause(ctx context.Context, ms int, message string) {
+	if ms == 0 {
+		return
+	}
+	w.mu.Lock()
+	back := w.back
+	w.mu.Unlock()
+	late := time.NewTimer(time.Duration(ms) * time.Millisecond)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		return
+	case <-back:
+	case <-ctx.Done():
+	}
+	w.note("withdrawn %s", message)
+}
+
+// meet waits until so many questions of the job are open.
+func (w *watcher) meet(ctx context.Context, n int) {
+	w.mu.Lock()
+	w.open++
+	close(w.changed)
+	w.changed = make(chan struct{})
+	w.mu.Unlock()
+	w.until(ctx, func() bool { return w.open >= n })
 }
 
 // fields gives the names of a form's fields, sorted.
@@ -123,8 +158,12 @@ func fields(schema any) []string {
 	return keys
 }
 
-func (w *watcher) sample(prompt string, maxTokens int64) {
+func (w *watcher) sample(ctx context.Context, prompt string, maxTokens int64) {
 	w.record(&w.asked, "sampling %s %d", prompt, maxTokens)
+	w.mu.Lock()
+	ms := w.job.Sample
+	w.mu.Unlock()
+	w.pause(ctx, ms, prompt)
 }
 
 func (w *watcher) listRoots() []Root {
@@ -156,18 +195,27 @@ func (w *watcher) onProgress(token string, f func()) {
 }
 
 func (w *watcher) await(ctx context.Context, text string) error {
+	has := func(s string) bool { return strings.Contains(s, text) }
+	if !w.until(ctx, func() bool { return slices.ContainsFunc(w.notes, has) || slices.ContainsFunc(w.asked, has) }) {
+		return fmt.Errorf("%q did not come: %w", text, ctx.Err())
+	}
+	return nil
+}
+
+// until waits for a change after which what is looked for, under the lock, is
+// there.
+func (w *watcher) until(ctx context.Context, is func() bool) bool {
 	for {
 		w.mu.Lock()
-		has := slices.ContainsFunc(slices.Concat(w.notes, w.asked), func(s string) bool { return strings.Contains(s, text) })
-		changed := w.changed
+		ok, changed := is(), w.changed
 		w.mu.Unlock()
-		if has {
-			return nil
+		if ok {
+			return true
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%q did not come: %w", text, ctx.Err())
+			return false
 		}
 	}
 }

@@ -64,7 +64,7 @@ func NewWorld(t testing.TB) *World {
 	if err := os.Symlink(filepath.Join(peers, "node_modules"), filepath.Join(w.Dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-o", w.Dir+"/", "../peers/gosdk-server", "../peers/mcpgo-server")
+	build := exec.Command("go", "build", "-o", w.Dir+"/", "../peers/gosdk-server", "../peers/mcpgo-server", "../peers/tap")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the servers were not built: %v\n%s", err, out)
 	}
@@ -103,6 +103,17 @@ func (w *World) startReference(t testing.TB, transport string) string {
 		return err == nil
 	}, "the reference server does not listen over "+transport)
 	return "http://" + addr.String()
+}
+
+// Tap puts a counter of calls before a server over HTTP, and gives its address.
+func (w *World) Tap(t testing.TB, url string) string {
+	t.Helper()
+	return FirstLine(t, exec.Command(w.Bin("tap"), "-runs", w.Runs, "-http", url))
+}
+
+// TapCommand gives the command of a server with a counter of calls before it.
+func (w *World) TapCommand(command ...string) []string {
+	return append([]string{w.Bin("tap"), "-runs", w.Runs}, command...)
 }
 
 // Plenty are limits on questions that a test of many clients does not reach.

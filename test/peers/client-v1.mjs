@@ -11,7 +11,7 @@ await drive(async (target, handlers) => {
     capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
   });
   client.setRequestHandler(types.ElicitRequestSchema, (r, { signal }) => handlers.elicit(r.params, signal));
-  client.setRequestHandler(types.CreateMessageRequestSchema, (r) => handlers.sample(r.params));
+  client.setRequestHandler(types.CreateMessageRequestSchema, (r, { signal }) => handlers.sample(r.params, signal));
   client.setRequestHandler(types.ListRootsRequestSchema, () => handlers.roots());
   client.setNotificationHandler(types.LoggingMessageNotificationSchema, (n) => handlers.log(n.params));
   client.setNotificationHandler(types.ResourceUpdatedNotificationSchema, (n) => handlers.updated(n.params));

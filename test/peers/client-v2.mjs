@@ -10,7 +10,7 @@ await drive(async (target, handlers) => {
     versionNegotiation: { mode: target.era === 'modern' ? { pin: '2026-07-28' } : target.era },
   });
   client.setRequestHandler('elicitation/create', (r, ctx) => handlers.elicit(r.params, ctx?.mcpReq?.signal));
-  client.setRequestHandler('sampling/createMessage', (r) => handlers.sample(r.params));
+  client.setRequestHandler('sampling/createMessage', (r, ctx) => handlers.sample(r.params, ctx?.mcpReq?.signal));
   client.setRequestHandler('roots/list', () => handlers.roots());
   client.setNotificationHandler('notifications/message', (n) => handlers.log(n.params));
   client.setNotificationHandler('notifications/resources/updated', (n) => handlers.updated(n.params));

@@ -3,15 +3,20 @@
 //
 // The plan is a JSON array of {url | command, era, jobs}. A job is one of
 //   {call, args, form, url}        call a tool; form and url are the answers to questions
+//   {call, args, times}            call it so many times at once; the contents are put together
 //   {call, args, cancel: true}     call a tool and cancel the call at its first progress
-//                                  either way with a limit in milliseconds, where one is given
+//                                  with a limit in milliseconds, where one is given
+//   {exists}                       wait for a file
 //   {await}                        wait for a note or a question that contains the text
 //   {visit}                        go to the address that the last error asked for
 //   {level}, {subscribe}, {unsubscribe}, {roots}
 // An answer is {action, content}. With echo, its content is the question's
 // message; with after, it takes that many milliseconds, unless the question is
-// withdrawn; with visit, the client goes to the address before it answers, or
-// after. An answer "hang" is never given; the client prints "asked" instead.
+// withdrawn; with together, it waits until that many are open; with visit, the
+// client goes to the address before it answers, or after. An answer "hang" is
+// never given; the client prints "asked" instead. The answer of the client's
+// model takes the milliseconds of the job's sample.
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const patience = 20_000;
@@ -33,7 +38,18 @@ function call(session, job, progress) {
     progress.push(p.progress);
     if (job.cancel) cancel.abort('enough');
   };
-  return session.call({ name: job.call, arguments: job.args ?? {} }, { timeout: job.limit ?? patience, signal: cancel.signal, onprogress });
+  const once = () => session.call({ name: job.call, arguments: job.args ?? {} }, { timeout: job.limit ?? patience, signal: cancel.signal, onprogress });
+  if (!job.times) return once();
+  return Promise.all(Array.from({ length: job.times }, once)).then((all) => ({
+    isError: all.some((r) => r.isError),
+    content: all.flatMap((r) => r.content),
+  }));
+}
+
+async function exists(file, limit) {
+  for (const end = Date.now() + limit; !existsSync(file); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`there is no ${file}`);
+  }
 }
 
 async function visit(target, connect) {
@@ -47,15 +63,19 @@ async function visit(target, connect) {
     wake();
   };
   const go = (url) => fetch(url).catch((e) => seen(report.notes, `visit: ${e.message}`));
+  // pause waits as somebody thinks, unless the question is withdrawn.
+  const pause = (ms, message, signal) => ms && sleep(ms, undefined, { signal }).catch(() => seen(report.notes, `withdrawn ${message}`));
+  let open = 0;
   const answer = async (given, { message, url }, signal) => {
     if (given === 'hang') {
       console.log('asked');
       return new Promise(() => {});
     }
-    const { action, content, echo, after, visit } = given;
+    const { action, content, echo, after, together, visit } = given;
     if (visit === 'before') await go(url);
     if (visit === 'after') setTimeout(() => go(url), 50);
-    if (after) await sleep(after, undefined, { signal }).catch(() => seen(report.notes, `withdrawn ${message}`));
+    await pause(after, message, signal);
+    for (open++; open < together; ) await sleep(5);
     return { action, ...(echo ? { content: { name: message } } : content && { content }) };
   };
   const handlers = {
@@ -64,8 +84,10 @@ async function visit(target, connect) {
       seen(asked, mode === 'url' ? `url ${message} ${url}` : `form ${message} ${Object.keys(requestedSchema.properties).sort()}`);
       return answer(mode === 'url' ? job.url ?? { action: 'accept' } : job.form ?? { action: 'accept', content: {} }, question, signal);
     },
-    sample: async ({ messages, maxTokens }) => {
-      seen(asked, `sampling ${[messages[0].content].flat()[0].text} ${maxTokens}`);
+    sample: async ({ messages, maxTokens }, signal) => {
+      const prompt = [messages[0].content].flat()[0].text;
+      seen(asked, `sampling ${prompt} ${maxTokens}`);
+      await pause(job.sample, prompt, signal);
       return { role: 'assistant', model: 'stub-model', stopReason: 'endTurn', content: { type: 'text', text: 'Paris' } };
     },
     roots: async () => {
@@ -94,9 +116,11 @@ async function visit(target, connect) {
     return { ...report, error: failure(e) };
   }
   for (job of target.jobs) {
+    open = 0;
     const entry = { job: job.call ?? Object.keys(job)[0], asked, progress: [] };
     try {
       if (job.call) entry.result = await call(session, job, entry.progress);
+      if (job.exists) await exists(job.exists, job.limit ?? patience);
       if (job.await) await contains(job.await);
       if (job.visit) await fetch(report.results.at(-1).error.data.elicitations[0].url);
       if (job.level) await session.client.setLoggingLevel(job.level);

@@ -50,6 +50,17 @@ const factory = () => {
     });
     return inputRequired({ inputRequests: Object.fromEntries(questions), requestState: JSON.stringify(got) });
   });
+  // A server of this era takes a question back by giving its call another end:
+  // the state says until when an answer is wanted.
+  tool('withdraw', { key: z.string(), wait: z.number() }, async ({ key, wait }, ctx) => {
+    const state = await ctx.mcpReq.requestState?.();
+    if (!state) {
+      count(key);
+      return inputRequired({ inputRequests: { q: form('Who?') }, requestState: String(Date.now() + wait) });
+    }
+    if (Date.now() < Number(state)) throw new Error(`the question got an answer: ${ctx.mcpReq.inputResponses.q.action}`);
+    return text('withdrawn');
+  });
   tool('required', { key: z.string() }, async ({ key }, ctx) => {
     if (!(await ctx.mcpReq.requestState?.())) count(key);
     if (visited.has(key)) return text(`visited ${key}`);
@@ -68,6 +79,7 @@ const factory = () => {
     return text('done');
   });
   tool('block', { key: z.string() }, async (args, ctx) => {
+    count(args.key);
     const { promise, resolve } = Promise.withResolvers();
     ctx.mcpReq.signal.addEventListener('abort', resolve);
     await progress(1, ctx);

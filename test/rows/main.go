@@ -1,8 +1,9 @@
-// Command rows checks docs/requirements.md against what was really tested. It
-// fails when a requirement is missing from the table, and when a test that
-// the table names does not exist, did not run, was skipped or failed.
+// Command rows checks the pages that say what holds against what was really
+// tested: docs/requirements.md and docs/bridging.md. It fails when a
+// requirement or a rule is missing from its table, and when a test that a page
+// names does not exist, did not run, was skipped or failed.
 //
-//	rows [-table docs/requirements.md] .out/*.json
+//	rows [-requirements FILE] [-rules FILE] .out/*.json
 //
 // It is run from the root of the module.
 package main
@@ -24,36 +25,53 @@ const module = "github.com/answerback/answerback"
 var ids string
 
 func main() {
-	table := flag.String("table", "docs/requirements.md", "the table of requirements")
+	requirements := flag.String("requirements", "docs/requirements.md", "the table of requirements")
+	rules := flag.String("rules", "docs/bridging.md", "the tables of rules")
 	flag.Parse()
-	os.Exit(run(os.Stdout, ".", *table, flag.Args()))
+	os.Exit(run(os.Stdout, ".", []page{
+		{*requirements, func(text string) ([]row, []string) { return requirementRows(text, strings.Fields(ids)) }},
+		{*rules, func(text string) ([]row, []string) { return ruleRows(text, ruleIDs()) }},
+	}, flag.Args()))
 }
 
-func run(w io.Writer, root, table string, logs []string) int {
-	text, err := os.ReadFile(table)
-	if err != nil {
-		fmt.Fprintln(w, "rows:", err)
-		return 1
-	}
-	rows, problems := parse(string(text), strings.Fields(ids))
+// page is a page with rows, and how they are read.
+type page struct {
+	file  string
+	parse func(text string) (rows []row, problems []string)
+}
+
+func run(w io.Writer, root string, pages []page, logs []string) int {
 	log, err := readLogs(logs)
 	if err != nil {
 		fmt.Fprintln(w, "rows:", err)
 		return 1
 	}
-	held, tests := 0, 0
-	for _, r := range rows {
-		if r.held {
-			held++
+	held, open, tests, problems := 0, 0, 0, 0
+	for _, p := range pages {
+		text, err := os.ReadFile(p.file)
+		if err != nil {
+			fmt.Fprintln(w, "rows:", err)
+			return 1
 		}
-		tests += len(r.tests)
-		problems = append(problems, r.check(root, log)...)
+		rows, wrong := p.parse(string(text))
+		for _, r := range rows {
+			switch {
+			case r.id == elsewhere:
+			case r.held:
+				held++
+			default:
+				open++
+			}
+			tests += len(r.tests)
+			wrong = append(wrong, r.check(root, log)...)
+		}
+		for _, s := range wrong {
+			fmt.Fprintf(w, "%s: %s\n", p.file, s)
+		}
+		problems += len(wrong)
 	}
-	for _, p := range problems {
-		fmt.Fprintln(w, p)
-	}
-	fmt.Fprintf(w, "rows: %d held, %d open, %d tests named, %d problems\n", held, len(rows)-held, tests, len(problems))
-	return min(len(problems), 1)
+	fmt.Fprintf(w, "rows: %d held, %d open, %d tests named, %d problems\n", held, open, tests, problems)
+	return min(problems, 1)
 }
 
 func readLogs(names []string) (*testlog.Log, error) {

@@ -151,7 +151,8 @@ func put(ctx context.Context, ss *mcp.ServerSession, q mcp.InputRequest) (mcp.In
 // withdraw takes its question back after a while.
 func (p *peer) withdraw(ctx context.Context, req *mcp.CallToolRequest, in key) (*mcp.CallToolResult, any, error) {
 	if isModern(req) {
-		return nil, nil, errors.New("a question of the modern era cannot be taken back")
+		res, err := p.withdrawRound(req, in)
+		return res, nil, err
 	}
 	if err := p.count(in.Key); err != nil {
 		return nil, nil, err
@@ -166,6 +167,24 @@ func (p *peer) withdraw(ctx context.Context, req *mcp.CallToolRequest, in key) (
 		return nil, nil, err
 	}
 	return text("withdrawn"), nil, nil
+}
+
+// withdrawRound is withdraw in the modern era, where a server takes a question
+// back by giving its call another end: the state says until when an answer is
+// wanted.
+func (p *peer) withdrawRound(req *mcp.CallToolRequest, in key) (*mcp.CallToolResult, error) {
+	if req.Params.RequestState == "" {
+		until := time.Now().Add(time.Duration(in.Wait) * time.Millisecond)
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": form}, RequestState: until.Format(time.RFC3339Nano)}, p.count(in.Key)
+	}
+	until, err := time.Parse(time.RFC3339Nano, req.Params.RequestState)
+	if err != nil {
+		return nil, err
+	}
+	if time.Now().Before(until) {
+		return nil, fmt.Errorf("the question got an answer: %v", req.Params.InputResponses["q"])
+	}
+	return text("withdrawn"), nil
 }
 
 // required refuses until its address was visited for the key; in the modern

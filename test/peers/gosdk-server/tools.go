@@ -55,6 +55,9 @@ func (p *peer) server() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, p.ask)
 	mcp.AddTool(s, &mcp.Tool{Name: "withdraw"}, p.withdraw)
 	mcp.AddTool(s, &mcp.Tool{Name: "block"}, func(ctx context.Context, req *mcp.CallToolRequest, in key) (*mcp.CallToolResult, any, error) {
+		if err := p.count(in.Key); err != nil {
+			return nil, nil, err
+		}
 		_, _, _ = progress(ctx, req, steps{Steps: 1})
 		<-ctx.Done()
 		_ = p.count(in.Key + ".ended")

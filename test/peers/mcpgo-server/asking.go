@@ -151,7 +151,7 @@ func (p *peer) askRound(req mcp.CallToolRequest, key string, rounds [][]string) 
 // withdraw takes its question back after a while.
 func (p *peer) withdraw(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if server.IsModernRequest(ctx) {
-		return nil, errors.New("a question of the modern era cannot be taken back")
+		return p.withdrawRound(req)
 	}
 	if err := p.count(req.GetString("key", "")); err != nil {
 		return nil, err
@@ -164,6 +164,25 @@ func (p *peer) withdraw(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		return nil, fmt.Errorf("the question got an answer: %s", res.Action)
 	case ctx.Err() != nil || patience.Err() == nil:
 		return nil, err
+	}
+	return mcp.NewToolResultText("withdrawn"), nil
+}
+
+// withdrawRound is withdraw in the modern era, where a server takes a question
+// back by giving its call another end: the state says until when an answer is
+// wanted.
+func (p *peer) withdrawRound(req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if req.Params.RequestState == "" {
+		until := time.Now().Add(time.Duration(req.GetInt("wait", 0)) * time.Millisecond)
+		b := server.NewInputRequestBuilder(until.Format(time.RFC3339Nano)).Elicit("q", form("Who?"))
+		return b.ToolResult(), p.count(req.GetString("key", ""))
+	}
+	until, err := time.Parse(time.RFC3339Nano, req.Params.RequestState)
+	if err != nil {
+		return nil, err
+	}
+	if time.Now().Before(until) {
+		return nil, fmt.Errorf("the question got an answer: %v", req.Params.InputResponses)
 	}
 	return mcp.NewToolResultText("withdrawn"), nil
 }
@@ -220,6 +239,9 @@ func (p *peer) advance(ctx context.Context, req mcp.CallToolRequest, n, total in
 
 // block goes on until it is cancelled.
 func (p *peer) block(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if err := p.count(req.GetString("key", "")); err != nil {
+		return nil, err
+	}
 	if err := p.advance(ctx, req, 1, 1); err != nil {
 		return nil, err
 	}
