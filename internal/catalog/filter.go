@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/answerback/answerback/internal/glob"
 )
 
 // Filter says which tools of a backend are offered, by their own names: those
@@ -23,11 +23,8 @@ type Filter struct {
 // error that names it.
 func NewFilter(allow, deny []string) (Filter, error) {
 	for _, pattern := range slices.Concat(allow, deny) {
-		if pattern == "" {
-			return Filter{}, errors.New("empty tool pattern: write a name, or a pattern with * and ?")
-		}
-		if strings.ContainsAny(pattern, `[]{}\!`) || !utf8.ValidString(pattern) {
-			return Filter{}, fmt.Errorf("tool pattern %q: only * (any characters) and ? (one character) have a meaning, and none of []{}\\! may be used", pattern)
+		if err := glob.Check(pattern); err != nil {
+			return Filter{}, fmt.Errorf("tool %w", err)
 		}
 	}
 	return Filter{allow: slices.Clone(allow), deny: slices.Clone(deny)}, nil
@@ -35,7 +32,7 @@ func NewFilter(allow, deny []string) (Filter, error) {
 
 // Allows reports whether the tool with this name, as its backend calls it, is offered.
 func (f Filter) Allows(name string) bool {
-	matches := func(pattern string) bool { return glob(pattern, name) }
+	matches := func(pattern string) bool { return glob.Match(pattern, name) }
 	if slices.ContainsFunc(f.deny, matches) {
 		return false
 	}
@@ -57,36 +54,3 @@ func (f Filter) And(allows func(name string) bool) Filter {
 
 // errFiltered is the cause, for the log, of an "unknown" that is a "not offered".
 var errFiltered = errors.New("the backend's filter leaves it out")
-
-// glob matches in at most len(pattern)*len(name) steps: only the last "*" ever
-// needs to be tried again, with one character more.
-func glob(pattern, name string) bool {
-	p, n := 0, 0
-	star, resume := -1, 0
-	for n < len(name) {
-		r, size := utf8.DecodeRuneInString(name[n:])
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, n
-			p++
-			continue
-		case p < len(pattern) && pattern[p] == '?':
-			p++
-			n += size
-			continue
-		case p < len(pattern):
-			if want, wide := utf8.DecodeRuneInString(pattern[p:]); want == r && wide == size {
-				p += wide
-				n += size
-				continue
-			}
-		}
-		if star < 0 {
-			return false
-		}
-		_, size = utf8.DecodeRuneInString(name[resume:])
-		resume += size
-		p, n = star+1, resume
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}
