@@ -48,6 +48,22 @@ var importRules = []importRule{
 		why: "the core has no clock, no goroutine and no I/O, so it needs nothing that serves them",
 	},
 	{
+		in: []string{"internal/journal"}, ours: []string{"ask", "internal/journal"},
+		why: "a store keeps what it is given, and knows nothing of what it means",
+	},
+	{
+		in: []string{"internal/identity"}, ours: []string{"ask", "internal/identity", "internal/glob", "internal/secret"},
+		why: "who somebody is does not depend on what they want",
+	},
+	{
+		in: []string{"internal/webguard"}, ours: []string{"ask", "internal/webguard"},
+		why: "what stands before every handler knows none of them",
+	},
+	{
+		in: []string{"internal/glob"}, ours: []string{},
+		why: "patterns mean the same wherever they are written",
+	},
+	{
 		in: []string{"internal/desk"}, never: []string{"internal/surface", "internal/backend", "internal/relay"},
 		why: "the desk runs questions wherever they come from and whoever answers them",
 	},
@@ -80,16 +96,21 @@ var importRules = []importRule{
 // dependencies are the modules that go.mod may require directly. A new one is
 // added here with the reason why it is worth having.
 var dependencies = map[string]string{
-	"github.com/cockroachdb/datadriven":      "tests: scripts of the state machines",
-	"github.com/fsnotify/fsnotify":           "notices that the configuration file changed",
-	"github.com/go-json-experiment/json":     "tests: a second parser that must read what the scanner reads",
-	"github.com/mark3labs/mcp-go":            "tests: a peer",
-	"github.com/modelcontextprotocol/go-sdk": "tests: a peer",
-	"github.com/rogpeppe/go-internal":        "tests: scripts of the command line",
-	"github.com/spf13/cobra":                 "the command line",
-	"go.uber.org/goleak":                     "tests: no goroutine outlives its owner",
-	"go.yaml.in/yaml/v3":                     "reads the configuration with line numbers",
-	"pgregory.net/rapid":                     "tests: properties",
+	"github.com/cockroachdb/datadriven":        "tests: scripts of the state machines",
+	"github.com/MicahParks/jwkset":             "reads the keys of issuers",
+	"github.com/coreos/go-oidc/v3":             "verifies who signed in at a browser",
+	"github.com/fsnotify/fsnotify":             "notices that the configuration file changed",
+	"github.com/go-json-experiment/json":       "tests: a second parser that must read what the scanner reads",
+	"github.com/golang-jwt/jwt/v5":             "verifies callers' tokens",
+	"github.com/mark3labs/mcp-go":              "tests: a peer",
+	"github.com/modelcontextprotocol/go-sdk":   "tests: a peer",
+	"github.com/rogpeppe/go-internal":          "tests: scripts of the command line",
+	"github.com/spf13/cobra":                   "the command line",
+	"github.com/santhosh-tekuri/jsonschema/v6": "tests: a second validator that must agree with the form language",
+	"go.uber.org/goleak":                       "tests: no goroutine outlives its owner",
+	"go.yaml.in/yaml/v3":                       "reads the configuration with line numbers",
+	"golang.org/x/oauth2":                      "exchanges the code of a sign-in",
+	"pgregory.net/rapid":                       "tests: properties",
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
@@ -139,7 +140,7 @@ func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 // greet performs the legacy handshake.
 func greet(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 	line, err := b.Open(ctx, relay.Hello{
-		Principal: local.Principal,
+		Principal: identity.Local,
 		Params:    []byte(`{"protocolVersion":"` + era.LatestLegacy + `","capabilities":{},"clientInfo":{"name":"answerback","version":"doctor"}}`),
 		Events:    nobody{},
 	})

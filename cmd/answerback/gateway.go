@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/observe"
@@ -28,9 +28,6 @@ import (
 	surface "github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/wire"
 )
-
-// local is who everybody is on a gateway that authenticates nobody.
-var local = relay.Caller{Principal: ask.Principal{Issuer: "local", Subject: "local"}}
 
 // gateway is the whole program behind its doors, built from one
 // configuration.
@@ -52,8 +49,9 @@ type gateway struct {
 	closing  chan struct{}
 }
 
-// newGateway builds a gateway. It starts no listener.
-func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
+// newGateway builds a gateway. It starts no listener. Without doors there are
+// no pages, and nobody comes but over the standard streams.
+func newGateway(cfg *config.Config, d *doors, log *slog.Logger) (*gateway, error) {
 	ring, err := seal.Open(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -79,8 +77,13 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	var pages relay.Pages
+	authenticate := func(*http.Request) (relay.Caller, error) { return relay.Caller{}, errNotLocal }
+	if d != nil {
+		pages, authenticate = d, d.authenticate
+	}
 	g.relay, err = relay.New(relay.Config{
-		Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
+		Pages: pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x relay.Crossing) (relay.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},
@@ -96,12 +99,10 @@ func newGateway(cfg *config.Config, log *slog.Logger) (*gateway, error) {
 		return nil, err
 	}
 	g.surface, err = surface.New(surface.Config{
-		Gateway:        surface.Through(g.relay),
-		Authenticate:   func(*http.Request) (relay.Caller, error) { return local, nil },
-		Local:          local,
-		AllowedHosts:   hostsOf(cfg),
-		AllowedOrigins: originsOf(cfg),
-		Ring:           ring, Home: home, Log: log,
+		Gateway:      surface.Through(g.relay),
+		Authenticate: authenticate,
+		Local:        relay.Caller{Principal: identity.Local},
+		Ring:         ring, Home: home, Log: log,
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -159,23 +160,6 @@ func namesOf(cfg *config.Config) relay.Names {
 	return relay.Auto
 }
 
-// hostsOf gives the Host values to accept besides loopback ones.
-func hostsOf(cfg *config.Config) []string {
-	hosts := append([]string(nil), cfg.AllowedHosts...)
-	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
-		hosts = append(hosts, u.Host)
-	}
-	return hosts
-}
-
-func originsOf(cfg *config.Config) []string {
-	origins := append([]string(nil), cfg.AllowedOrigins...)
-	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
-		origins = append(origins, u.Scheme+"://"+u.Host)
-	}
-	return origins
-}
-
 // entries builds the backends that cfg names and that do not run yet, and
 // gives all of them to the relay in the order of their names.
 func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
@@ -194,7 +178,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away})
+		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy})
 	}
 	return entries, nil
 }
@@ -284,9 +268,12 @@ func listen(cfg *config.Config, log *slog.Logger) (net.Listener, error) {
 	if ok && addr.IP.IsLoopback() {
 		return ln, nil
 	}
+	if cfg.Identity.Authenticates() {
+		return ln, nil
+	}
 	if !cfg.InsecureOpenToNetwork {
 		ln.Close()
-		return nil, errors.New("listen: " + cfg.Listen + " can be reached from the network, and this gateway authenticates nobody; listen on 127.0.0.1 behind something that does, or set insecure_open_to_network: true")
+		return nil, errors.New("listen: " + cfg.Listen + " can be reached from the network, and nobody has to authenticate; listen on 127.0.0.1, say with identity who may call, or set insecure_open_to_network: true")
 	}
 	log.Warn("anybody who reaches this port can use every backend (insecure_open_to_network)", "listen", cfg.Listen)
 	return ln, nil

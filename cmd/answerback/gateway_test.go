@@ -20,12 +20,22 @@ func inProcess(t *testing.T, yaml string) (*gateway, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGateway(cfg, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	d, err := newDoors(cfg, "http://127.0.0.1", log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(g.surface)
+	g, err := newGateway(cfg, d, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := d.handler(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
+		d.close()
 		g.close(context.Background())
 		server.Close()
 	})

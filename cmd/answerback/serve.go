@@ -50,7 +50,13 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(cfg, log)
+	d, err := newDoors(cfg, cfg.PublicBase(ln.Addr()), log)
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	defer d.close()
+	g, err := newGateway(cfg, d, log)
 	if err != nil {
 		ln.Close()
 		return err
@@ -62,21 +68,20 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	}()
 
 	defer watchReloads(ctx, g, file, log)()
-	defer serveStatus(cfg.DataDir, g.ledger, log)()
+	defer serveStatus(cfg.DataDir, g.ledger, d, log)()
 
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", g.surface)
-	mux.Handle("/mcp/{backend}", g.surface)
-	server := &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	handler, err := d.handler(g)
+	if err != nil {
+		ln.Close()
+		return err
 	}
+	server := d.guard.Server(handler)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(ln) }()
+	go func() {
+		failed <- server.Serve(d.guard.Listener(ln, cfg.Limits.Connections, cfg.Limits.ConnectionsPerPeer))
+	}()
 	log.Info("serving", "url", "http://"+ln.Addr().String()+"/mcp", "backends", cfg.Enabled(), "version", version)
+	d.announce(os.Stderr, g.desk != nil, log)
 
 	select {
 	case err := <-failed:

@@ -23,14 +23,17 @@ func statusSocket(dataDir string) string { return filepath.Join(dataDir, "status
 
 // serveStatus answers on the status socket until the function it returns is
 // called, which waits. A gateway without one serves all the same.
-func serveStatus(dataDir string, ledger *observe.Ledger, log *slog.Logger) (stop func()) {
+func serveStatus(dataDir string, ledger *observe.Ledger, d *doors, log *slog.Logger) (stop func()) {
 	path := statusSocket(dataDir)
 	ln, err := listenStatus(path)
 	if err != nil {
 		log.Warn("no status for doctor", "socket", path, "err", err)
 		return func() {}
 	}
-	server := &http.Server{Handler: ledger, ReadHeaderTimeout: 5 * time.Second}
+	mux := http.NewServeMux()
+	mux.Handle("/status", ledger)
+	mux.HandleFunc("POST /signin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, d.signin.LocalLink()) })
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -64,12 +67,15 @@ func listenStatus(path string) (net.Listener, error) {
 	return ln, nil
 }
 
-// readStatus asks the gateway that runs with a data directory, if one does.
-func readStatus(ctx context.Context, dataDir string) ([]observe.Asks, error) {
+// errNotRunning means that no gateway runs with a data directory.
+var errNotRunning = errors.New("no gateway runs with this data_dir")
+
+// askStatus asks the gateway that runs with a data directory.
+func askStatus(ctx context.Context, dataDir, method, path string) ([]byte, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", statusSocket(dataDir))
 	if err != nil {
-		return nil, nil // no gateway runs: there is nothing to tell
+		return nil, errNotRunning
 	}
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -77,7 +83,7 @@ func readStatus(ctx context.Context, dataDir string) ([]observe.Asks, error) {
 			return nil, err
 		}
 	}
-	if _, err := fmt.Fprint(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.0\r\n\r\n", method, path); err != nil {
 		return nil, err
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -85,7 +91,20 @@ func readStatus(ctx context.Context, dataDir string) ([]observe.Asks, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+}
+
+// readStatus asks the gateway that runs with a data directory, if one does,
+// how it does.
+func readStatus(ctx context.Context, dataDir string) ([]observe.Asks, error) {
+	body, err := askStatus(ctx, dataDir, http.MethodGet, "/status")
+	if err != nil {
+		if errors.Is(err, errNotRunning) {
+			return nil, nil // there is nothing to tell
+		}
+		return nil, err
+	}
 	var status struct{ Asks []observe.Asks }
-	err = json.NewDecoder(io.LimitReader(resp.Body, 8<<20)).Decode(&status)
+	err = json.Unmarshal(body, &status)
 	return status.Asks, err
 }

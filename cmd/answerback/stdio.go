@@ -19,7 +19,7 @@ func newStdioCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g, err := newGateway(cfg, newLogger(cfg.Log, os.Stderr))
+			g, err := newGateway(cfg, nil, newLogger(cfg.Log, os.Stderr))
 			if err != nil {
 				return err
 			}

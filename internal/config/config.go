@@ -21,6 +21,8 @@ type Config struct {
 	AllowedHosts          []string           `yaml:"allowed_hosts" doc:"Further values of the Host header to accept, with or without a port." restart:"true"`
 	AllowedOrigins        []string           `yaml:"allowed_origins" doc:"Browser origins that may call the endpoint, such as https://app.example.com." restart:"true"`
 	InsecureOpenToNetwork bool               `yaml:"insecure_open_to_network" doc:"Listen beyond loopback although nobody has to authenticate: whoever reaches the port can use every backend." restart:"true"`
+	TrustedProxies        []string           `yaml:"trusted_proxies" doc:"Addresses, or ranges of them, of reverse proxies whose X-Forwarded-For is believed. Forwarded headers of everybody else are dropped." restart:"true"`
+	Identity              Identity           `yaml:"identity" doc:"Who may use the gateway, and who sits at the pages." restart:"true"`
 	Names                 string             `yaml:"names" doc:"How tools and prompts are named on /mcp: prefix puts the backend's name before them, plain leaves them as they are, auto prefixes when there is more than one backend." enum:"auto,prefix,plain" restart:"true"`
 	Log                   Log                `yaml:"log" doc:"What is logged, to standard error." restart:"true"`
 	Asks                  Asks               `yaml:"asks" doc:"Questions from servers to people and to clients' models." restart:"true"`
@@ -61,6 +63,8 @@ type Limits struct {
 	Away                 time.Duration `yaml:"away" doc:"How long a call at a legacy server waits for a modern client that was sent away with a question." min:"10s" max:"30d"`
 	Round                time.Duration `yaml:"round" doc:"How long such a client is kept waiting before it is asked to call again; below the clients' own timeouts, which are often 60 seconds." min:"5s" max:"1h"`
 	CallsPerSession      int           `yaml:"calls_per_session" doc:"Most calls under way at once in one client session." min:"1" max:"100000"`
+	Connections          int           `yaml:"connections" doc:"Most connections of clients and browsers at once." min:"16" max:"10000000"`
+	ConnectionsPerPeer   int           `yaml:"connections_per_peer" doc:"Most connections of one address at once. This machine and trusted_proxies are exempt." min:"4" max:"10000000"`
 	Drain                time.Duration `yaml:"drain" doc:"How long calls under way may go on at shutdown, or when their backend is taken out by a reload." min:"0s" max:"1h"`
 }
 
@@ -76,6 +80,7 @@ type Backend struct {
 	Tools       Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
 	CallTimeout time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
 	Away        time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`
+	AnsweredBy  string                 `yaml:"answered_by" doc:"The group of identity.groups that answers this server's forms, on the pages, in place of the caller."`
 	Disabled    bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
 
 	// written keeps url and args as they stand in the file where variables
@@ -94,9 +99,10 @@ type Tools struct {
 // backends, and for DataDir, which Parse and Load choose by the environment.
 func Default() *Config {
 	return &Config{
-		Listen: "127.0.0.1:8808",
-		Names:  "auto",
-		Log:    Log{Level: "info", Format: "text"},
+		Listen:   "127.0.0.1:8808",
+		Names:    "auto",
+		Identity: Identity{SessionAge: 12 * time.Hour},
+		Log:      Log{Level: "info", Format: "text"},
 		Asks: Asks{
 			Enabled:             true,
 			Timeout:             5 * time.Minute,
@@ -118,6 +124,8 @@ func Default() *Config {
 			Away:                 5 * time.Minute,
 			Round:                50 * time.Second,
 			CallsPerSession:      256,
+			Connections:          20_000,
+			ConnectionsPerPeer:   512,
 			Drain:                30 * time.Second,
 		},
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Describe writes the effective configuration as YAML, with a comment at
-// values that are the default. Secrets are masked: the values of env and
+// values that are the default. Secrets are masked: keys, the values of env and
 // headers, the query of a url, and what was expanded from the environment into
 // url and args, which stand as they were written. The output is itself a valid
 // configuration file.
@@ -55,13 +55,38 @@ func (d *describer) line(depth int, key, value string, standard bool) {
 }
 
 func (d *describer) field(depth int, f field, v, standard reflect.Value) {
-	if f.typ.Kind() != reflect.Struct {
+	switch {
+	case holdsStructs(f.typ):
+		d.entries(depth, f.key, v)
+		return
+	case f.typ.Kind() != reflect.Struct:
 		d.line(depth, f.key, d.value(v), reflect.DeepEqual(v.Interface(), standard.Interface()))
 		return
 	}
 	d.line(depth, f.key, "", false)
 	for _, inner := range fieldsOf(f.typ) {
 		d.field(depth+1, inner, v.FieldByIndex(inner.index), standard.FieldByIndex(inner.index))
+	}
+}
+
+// entries writes a mapping to structs, or a list of them: in each what it
+// says, leaving out what it leaves out.
+func (d *describer) entries(depth int, key string, v reflect.Value) {
+	if v.Len() == 0 {
+		d.line(depth, key, d.value(v), true)
+		return
+	}
+	d.line(depth, key, "", false)
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			fmt.Fprintf(&d.out, "%s- %s\n", strings.Repeat("  ", depth+1), d.value(v.Index(i)))
+		}
+		return
+	}
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	for _, name := range names {
+		d.line(depth+1, name.String(), d.value(v.MapIndex(name)), false)
 	}
 }
 
@@ -106,7 +131,7 @@ func (d *describer) backends(backends map[string]Backend) {
 	}
 }
 
-// value writes a scalar or a list of text on one line.
+// value writes a value on one line.
 func (d *describer) value(v reflect.Value) string {
 	switch {
 	case v.Kind() == reflect.Slice:
@@ -115,10 +140,35 @@ func (d *describer) value(v reflect.Value) string {
 			items[i] = d.value(v.Index(i))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
+	case v.Kind() == reflect.Map:
+		names := v.MapKeys()
+		slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		items := make([]string, len(names))
+		for i, name := range names {
+			items[i] = text(name.String()) + ": " + d.value(v.MapIndex(name))
+		}
+		return flow(items)
+	case v.Type() == secretType:
+		return text(secret.Redacted)
+	case v.Kind() == reflect.Struct:
+		var items []string
+		for _, f := range fieldsOf(v.Type()) {
+			if value := v.FieldByIndex(f.index); !value.IsZero() {
+				items = append(items, f.key+": "+d.value(value))
+			}
+		}
+		return flow(items)
 	case v.Kind() == reflect.String:
 		return text(escape(v.String()))
 	}
 	return format(v)
+}
+
+func flow(items []string) string {
+	if len(items) == 0 {
+		return "{}"
+	}
+	return "{ " + strings.Join(items, ", ") + " }"
 }
 
 // args writes the arguments, keeping variables as they were written.

@@ -74,6 +74,11 @@ func isScalar(t reflect.Type) bool {
 	return t == secretType
 }
 
+// holdsStructs reports whether t is a list of structs or a mapping to them.
+func holdsStructs(t reflect.Type) bool {
+	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && t.Elem().Kind() == reflect.Struct && t.Elem() != secretType
+}
+
 // parseInto sets v, which has a scalar type, to what s says.
 func parseInto(v reflect.Value, s string) error {
 	switch {

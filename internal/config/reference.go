@@ -50,6 +50,12 @@ func (r *reference) section(key, title, doc string, v reflect.Value) {
 			r.section(at, "`"+at+"`", "", inner)
 		case f.typ == reflect.TypeFor[map[string]Backend]():
 			r.section(at+".<name>", "`"+at+".<name>`", "", reflect.ValueOf(defaultBackend()))
+		case holdsStructs(f.typ) && f.typ.Elem() != pastedType:
+			inside := at + ".<name>"
+			if f.typ.Kind() == reflect.Slice {
+				inside = at + "[]"
+			}
+			r.section(inside, "`"+inside+"`", "", reflect.Zero(f.typ.Elem()))
 		case f.key == "mcpServers":
 			r.section(at+".<name>", "`mcpServers.<name>` and `servers.<name>`",
 				"A name that is no backend name is turned into one: `GitHub Server` becomes `github-server`. Keys that are not listed are ignored with a note.",

@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -31,6 +32,17 @@ func masked(c *config.Config) config.Config {
 		b.Env, b.Headers = hide(b.Env), hide(b.Headers)
 		b.URL, _, _ = strings.Cut(b.URL, "?")
 		m.Backends[name] = b
+	}
+	m.Identity.Issuers, m.Identity.Keys = maps.Clone(c.Identity.Issuers), maps.Clone(c.Identity.Keys)
+	for name, issuer := range m.Identity.Issuers {
+		if issuer.ClientSecret.Reveal() != "" {
+			issuer.ClientSecret = secret.New("x")
+		}
+		m.Identity.Issuers[name] = issuer
+	}
+	for name, key := range m.Identity.Keys {
+		key.Key = secret.New("x")
+		m.Identity.Keys[name] = key
 	}
 	return m
 }

@@ -85,6 +85,9 @@ func typeSchema(f field, t reflect.Type, standard reflect.Value) map[string]any 
 	case reflect.String:
 		return map[string]any{"type": "string"}
 	case reflect.Slice:
+		if holdsStructs(t) {
+			return map[string]any{"type": "array", "items": structSchema(t.Elem(), reflect.Zero(t.Elem()))}
+		}
 		return map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "number", "boolean"}}}
 	case reflect.Map:
 		s := map[string]any{"type": "object", "additionalProperties": typeSchema(field{}, t.Elem(), reflect.Zero(t.Elem()))}

@@ -34,6 +34,7 @@ func (c *Config) problems() []Problem {
 		k.add("data_dir", "is not a path", "write the path of a directory")
 	}
 	k.times(c)
+	k.identity(c)
 	if len(c.Backends) == 0 {
 		k.add("backends", "there are none, so there is nothing to serve", "add one, such as: everything: { command: npx, args: [\"-y\", \"@modelcontextprotocol/server-everything\", \"stdio\"] }")
 	}
@@ -81,8 +82,8 @@ func (k *checker) network(c *Config) {
 	switch {
 	case err != nil || host != "" && !isHost(host):
 		k.add("listen", quoted(c.Listen)+" is not an address with a port", "write it as 127.0.0.1:8808")
-	case !isLoopback(host) && !c.InsecureOpenToNetwork:
-		k.add("listen", quoted(c.Listen)+" can be reached from the network, and nobody has to authenticate", "listen on 127.0.0.1, or set insecure_open_to_network: true if something else keeps strangers out")
+	case !isLoopback(host) && !c.InsecureOpenToNetwork && !c.Identity.Authenticates():
+		k.add("listen", quoted(c.Listen)+" can be reached from the network, and nobody has to authenticate", "listen on 127.0.0.1, say with identity who may call, or set insecure_open_to_network: true if something else keeps strangers out")
 	}
 	if c.PublicURL != "" {
 		if u, err := url.Parse(c.PublicURL); err != nil || !isBase(u) {
@@ -161,11 +162,12 @@ func (c *Config) notes() []Note {
 	var notes []Note
 	add := func(key, text string) { notes = append(notes, Note{Key: key, Text: text}) }
 	host, _, _ := net.SplitHostPort(c.Listen)
-	if c.InsecureOpenToNetwork && !isLoopback(host) {
+	open := !c.Identity.Authenticates()
+	if c.InsecureOpenToNetwork && !isLoopback(host) && open {
 		add("insecure_open_to_network", "the gateway listens on "+c.Listen+" and nobody has to authenticate: whoever reaches it can use every backend")
 	}
 	if u, err := url.Parse(c.PublicURL); err == nil && c.PublicURL != "" && !isLoopback(u.Hostname()) {
-		if isLoopback(host) {
+		if isLoopback(host) && open {
 			add("public_url", "nobody has to authenticate: what passes requests on from "+u.Host+" must keep strangers out")
 		}
 		if u.Scheme == "http" {

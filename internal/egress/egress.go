@@ -22,6 +22,13 @@ type Config struct {
 	MaxResponseHeads int64         // bytes of a response's headers, 64 KiB
 }
 
+// ForIssuers returns a client for the issuers that the operator wrote into the
+// configuration, which may live on loopback or in a private network as well.
+// Like that for backends it uses no proxy and follows no redirect.
+func ForIssuers() *http.Client {
+	return ForBackends(Config{IdlePerHost: 4})
+}
+
 // ForBackends returns a client for addresses that the operator wrote into
 // the configuration: loopback and private networks are allowed, because that
 // is where backends live. It uses no proxy from the environment, does not ask

@@ -8,31 +8,38 @@ import (
 	"github.com/answerback/answerback/test/rig"
 )
 
+// robot is a caller without pages: its key names no person.
+const (
+	robot    = "identity: { keys: { robot: { key: " + robotKey + " } } }\n"
+	robotKey = "a-key-of-no-person"
+)
+
 // TestCapabilitiesToldAreTheClients: a backend is told exactly what the
-// connected client declared, in every mode, and nothing when questions are
-// switched off (E1, S1, R1, A2, A15).
+// connected client declared, in every mode, joined with the forms that the
+// pages deliver where a client can be handed the link and its person can open
+// it, and nothing when questions are switched off (E1, S1, R1, A2, A15).
 func TestCapabilitiesToldAreTheClients(t *testing.T) {
-	declared := []string{
-		`{}`,
-		`{"elicitation":{}}`,
-		`{"elicitation":{"form":{}}}`,
-		`{"elicitation":{"url":{}}, "roots":{"listChanged":true}}`,
-		`{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`,
-		rig.AllCaps,
-	}
-	for _, caps := range declared {
-		t.Run(caps, func(t *testing.T) {
+	for _, tt := range []struct{ name, config, caps, told string }{
+		{"nothing", "", `{}`, `{}`},
+		{"elicitation", "", `{"elicitation":{}}`, `{"elicitation":{}}`},
+		{"form", "", `{"elicitation":{"form":{}}}`, `{"elicitation":{"form":{}}}`},
+		{"url", "", `{"elicitation":{"url":{}}, "roots":{"listChanged":true}}`, `{"elicitation":{"form":{},"url":{}}, "roots":{"listChanged":true}}`},
+		{"url, without pages", robot, `{"elicitation":{"url":{}}, "roots":{}}`, `{"elicitation":{"url":{}}, "roots":{}}`},
+		{"sampling", "", `{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`, `{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`},
+		{"all", "", rig.AllCaps, rig.AllCaps},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) { c.Result("{}") }})
-			doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
+			doors(t, b, tt.config, func(t *testing.T, d door, _ *rig.Gateway) {
 				before := b.Count("initialize")
-				c := rig.Dial(t, d.URL, caps)
+				c := rig.DialAs(t, d.URL, tt.caps, robotKey)
 				c.Tool(d.Prefix+"x", "{}").Final()
 				hellos := b.Received(func(r rig.Received) bool { return r.Msg.Method() == "initialize" })
 				if len(hellos) != before+1 {
 					t.Fatalf("%d handshakes, want one more than %d", len(hellos), before)
 				}
 				m := hellos[len(hellos)-1].Msg
-				equal(t, "the capabilities", member(m, m.Params, "capabilities"), caps)
+				equal(t, "the capabilities", member(m, m.Params, "capabilities"), tt.told)
 			})
 		})
 	}
@@ -60,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		{"no roots", "", `{"elicitation":{}}`, "roots/list", `{}`, "-32601", "client_lacks_capability"},
 		{"sampling without tools", "", `{"sampling":{}}`, "sampling/createMessage", `{"messages":[],"maxTokens":1,"tools":[]}`, "-32601", "client_lacks_capability"},
 		{"url not declared", "", `{"elicitation":{}}`, "elicitation/create", url, "-32602", "mode_not_declared"},
-		{"form not declared", "", `{"elicitation":{"url":{}}}`, "elicitation/create", formParams, "-32602", "mode_not_declared"},
+		{"form not declared", robot, `{"elicitation":{"url":{}}}`, "elicitation/create", formParams, "-32602", "mode_not_declared"},
 		{"bad schema", "", rig.AllCaps, "elicitation/create", `{"message":"m","requestedSchema":{"type":"array"}}`, "-32602", "bad_schema"},
 		{"switched off", "asks: { enabled: false }\n", rig.AllCaps, "elicitation/create", formParams, "-32601", "switched_off"},
 		{"unknown method", "", rig.AllCaps, "vendor/ask", `{}`, "-32601", "unknown_method"},
@@ -76,7 +83,7 @@ func TestRefusals(t *testing.T) {
 				c.Result("{}")
 			}})
 			doors(t, b, k.config, func(t *testing.T, d door, _ *rig.Gateway) {
-				c := rig.Dial(t, d.URL, k.caps)
+				c := rig.DialAs(t, d.URL, k.caps, robotKey)
 				s := c.Tool(d.Prefix+"ask", "{}")
 				if m := s.Next(); m.Kind != wire.Result {
 					t.Errorf("something reached the client: %s", m.Raw)

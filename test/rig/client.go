@@ -30,6 +30,8 @@ type Client struct {
 	// Meta is what modern requests have in their _meta beside what the era
 	// demands: raw members without braces.
 	Meta string
+	// Token is shown as a bearer token, if there is one.
+	Token string
 
 	t    testing.TB
 	http *http.Client
@@ -51,18 +53,35 @@ func Dial(t testing.TB, url, caps string) *Client {
 func DialVersion(t testing.TB, url, caps, version string) *Client {
 	t.Helper()
 	c := NewClient(t, url)
+	c.Open(caps, version)
+	return c
+}
+
+// DialAs opens a legacy session at the newest legacy version for whoever has
+// the token.
+func DialAs(t testing.TB, url, caps, token string) *Client {
+	t.Helper()
+	c := NewClient(t, url)
+	c.Token = token
+	c.Open(caps, "2025-11-25")
+	return c
+}
+
+// Open opens a legacy session for a client that has none, and ends it with
+// the test.
+func (c *Client) Open(caps, version string) {
+	c.t.Helper()
 	s := c.Start(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + caps + `,"clientInfo":{"name":"rig","version":"1"}}}`)
 	c.Welcome = s.Next()
 	if c.Welcome.Kind != wire.Result {
-		t.Fatalf("initialize failed: %s", c.Welcome.Raw)
+		c.t.Fatalf("initialize failed: %s", c.Welcome.Raw)
 	}
 	c.Session = s.Header.Get("Mcp-Session-Id")
 	c.Version, _ = wire.Unquote(wire.Get(c.Welcome.Raw, c.Welcome.Result, "protocolVersion").Of(c.Welcome.Raw))
 	if status := c.Send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); status != http.StatusAccepted {
-		t.Fatalf("initialized was answered with %d", status)
+		c.t.Fatalf("initialized was answered with %d", status)
 	}
-	t.Cleanup(func() { _ = c.end() })
-	return c
+	c.t.Cleanup(func() { _ = c.end() })
 }
 
 // Close ends the session.
@@ -202,6 +221,9 @@ func (c *Client) post(raw string) *http.Request {
 
 func (c *Client) head(req *http.Request) {
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
 	if c.Session != "" {
 		req.Header.Set("Mcp-Session-Id", c.Session)
 		req.Header.Set("MCP-Protocol-Version", c.Version)

@@ -35,7 +35,7 @@ func BenchmarkPlainCall(b *testing.B) {
 		return Response{Body: result, Status: 200}
 	}}
 	s, err := New(Config{
-		Gateway: g, Ring: seal.Random(), Log: slog.New(slog.DiscardHandler), AllowedHosts: []string{"gateway.test"},
+		Gateway: g, Ring: seal.Random(), Log: slog.New(slog.DiscardHandler),
 		Authenticate: func(*http.Request) (relay.Caller, error) { return alice, nil },
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/answerback/answerback/ask"
 )
@@ -14,9 +13,6 @@ import (
 const poolBelow = 256 << 10
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// bodyTimeout is how long a client may take to send one message.
-const bodyTimeout = time.Minute
 
 // readBody reads a request's body. What it returns is usable until the buffer
 // is recycled. With an error it returns the beginning of the body.
@@ -31,16 +27,11 @@ func (s *Surface) readBody(w http.ResponseWriter, r *http.Request) (*bytes.Buffe
 		// No more than a part is believed before it has come.
 		buf.Grow(int(min(r.ContentLength, poolBelow)) + bytes.MinRead)
 	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
-		// Left behind, it would pass for the client's going away.
-		_ = rc.SetReadDeadline(time.Time{})
 		return buf, nil
 	}
-	// Here it stays: the server reads on before it answers. What is left of
-	// the body makes the connection useless for another request.
+	// What is left of the body makes the connection useless for another request.
 	w.Header()["Connection"] = closeConn
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return buf, ask.Errorf(ask.TooLarge, "The message is larger than this gateway takes.")

@@ -219,12 +219,7 @@ func serve(t *testing.T, g *fakeGateway, change func(*Config)) *bench {
 // the test, for tests in which time is faked.
 func serveInMemory(t *testing.T, g *fakeGateway, change func(*Config)) *bench {
 	t.Helper()
-	s := newSurface(t, g, func(c *Config) {
-		c.AllowedHosts = []string{"gateway.test"}
-		if change != nil {
-			change(c)
-		}
-	})
+	s := newSurface(t, g, change)
 	l := &memListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: s}
 	go func() { _ = server.Serve(l) }()

@@ -2,12 +2,9 @@ package mcp
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
@@ -62,44 +59,6 @@ func TestRequestBeforeTheHandshakeIsDone(t *testing.T) {
 	}
 	close(leave)
 	<-answered
-}
-
-// A client that never finishes its message is not waited for.
-func TestBodyThatNeverEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := serveInMemory(t, &fakeGateway{}, nil)
-		conn, err := b.client.Transport.(*http.Transport).DialContext(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		start := time.Now()
-		_, err = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: gateway.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer := make([]byte, 1000)
-		n, err := conn.Read(answer)
-		if took := time.Since(start); took != bodyTimeout || !strings.HasPrefix(string(answer[:n]), "HTTP/1.1 400 ") {
-			t.Errorf("after %v: %q %v", took, answer[:n], err)
-		}
-	})
-}
-
-// The deadline for the body must not end a call that runs longer.
-func TestLongCallOutlivesTheBodyDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGateway{modern: func(ctx context.Context, _ string, _ relay.Caller, msg *wire.Message, _ http.Header, _ relay.Peer) Response {
-			select {
-			case <-ctx.Done():
-				t.Errorf("the call was ended by %v", context.Cause(ctx))
-			case <-time.After(10 * bodyTimeout):
-			}
-			return echo(msg)
-		}}
-		b := serveInMemory(t, g, nil).modern("tools/list")
-		b.expect("POST", modernBody("1", "tools/list", ""), 200, `"id":1`)
-	})
 }
 
 // A client that went away before anything was sent has no event id to come

@@ -67,6 +67,10 @@ func (s *Surface) challenge(w http.ResponseWriter, err error) {
 	refuse(w, status, unauthorized)
 }
 
+// Refuse answers an HTTP request that was not let through to the surface, as
+// the surface itself would.
+func Refuse(w http.ResponseWriter, status int, e *ask.Error) { refuse(w, status, e) }
+
 // refuse answers an HTTP request with an error that belongs to no message.
 func refuse(w http.ResponseWriter, status int, e *ask.Error) {
 	refuseMessage(w, status, nil, e, era.Legacy)

@@ -28,15 +28,6 @@ type Config struct {
 	// Local is who uses the standard streams.
 	Local relay.Caller
 
-	// AllowedHosts are the values of Host that are taken besides loopback
-	// names on loopback connections: a name with a port stands for that port
-	// only, a name without one for every port.
-	AllowedHosts []string
-
-	// AllowedOrigins are the values of Origin that are taken besides the
-	// request's own host, such as "https://app.example.com".
-	AllowedOrigins []string
-
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
@@ -94,7 +85,6 @@ func setDefault[T int | time.Duration](v *T, to T) {
 // Safe for concurrent use.
 type Surface struct {
 	cfg      Config
-	guard    guard
 	sessions *registry
 	beat     []byte // the keep-alive comment
 	flight   flight
@@ -120,7 +110,6 @@ func New(cfg Config) (*Surface, error) {
 	life, end := context.WithCancelCause(context.Background())
 	return &Surface{
 		cfg:      cfg,
-		guard:    newGuard(cfg.AllowedHosts, cfg.AllowedOrigins),
 		sessions: newRegistry(cfg.MaxSessions, cfg.MaxSessionsPerPrincipal),
 		beat:     append(sse.AppendComment(nil, "keep-alive"), '\n'),
 		flight:   flight{landed: make(chan struct{}, 1)},
@@ -130,8 +119,9 @@ func New(cfg Config) (*Surface, error) {
 }
 
 // ServeHTTP serves one HTTP request. What is refused before the message is
-// read is refused in this order: Host and Origin, the sender, the path, the
-// HTTP method.
+// read is refused in this order: the sender, the path, the HTTP method. Host,
+// Origin and the speed of the sender are the matter of whoever stands before
+// the surface.
 func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		refuse(w, http.StatusServiceUnavailable, shuttingDown)
@@ -139,11 +129,6 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.inside.Done()
 
-	if err := s.guard.check(r); err != nil {
-		s.cfg.Log.Warn("request refused", "surface", "mcp", "code", err.Code, "err", err)
-		refuse(w, http.StatusForbidden, err)
-		return
-	}
 	who, err := s.cfg.Authenticate(r)
 	if err != nil {
 		s.challenge(w, err)

@@ -1,0 +1,452 @@
+package page
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/identity"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	ada = ask.Principal{Issuer: "https://issuer.example", Subject: "ada"}
+	bob = ask.Principal{Issuer: "https://issuer.example", Subject: "bob"}
+	now = time.Date(2026, 11, 15, 14, 28, 0, 0, time.UTC)
+)
+
+// script is a desk with given asks that remembers what it was given.
+type script struct {
+	mu        sync.Mutex
+	open      map[string]*ask.Ask
+	ended     map[string]bool
+	submitted []ask.Answer
+	receipt   desk.Receipt
+	fail      error // what Submit gives, where set
+	lookFail  error
+}
+
+func (s *script) look(id string, who desk.Viewer) (*ask.Ask, error) {
+	if s.ended[id] {
+		return nil, ask.Errorf(ask.TooLate, "too late")
+	}
+	a := s.open[id]
+	switch {
+	case a == nil:
+		return nil, ask.Errorf(ask.Unknown, "unknown")
+	case a.Addressee.Group != "" && slices.Contains(who.Groups, a.Addressee.Group), a.Addressee.Principal == who.Principal:
+		return a, nil
+	}
+	return nil, ask.Errorf(ask.NotYours, "not yours")
+}
+
+func (s *script) Look(_ context.Context, id string, who desk.Viewer, surface string) (desk.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lookFail != nil {
+		return desk.View{}, s.lookFail
+	}
+	a, err := s.look(id, who)
+	if err != nil {
+		return desk.View{}, err
+	}
+	return desk.View{Ask: *a}, nil
+}
+
+func (s *script) Waiting(who desk.Viewer, limit int) []desk.View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var views []desk.View
+	for id := range s.open {
+		if a, err := s.look(id, who); err == nil {
+			views = append(views, desk.View{Ask: *a})
+		}
+	}
+	slices.SortFunc(views, func(a, b desk.View) int { return a.Ask.Asked.Compare(b.Ask.Asked) })
+	return views[:min(limit, len(views))]
+}
+
+func (s *script) Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return desk.Receipt{}, s.fail
+	}
+	if _, err := s.look(id, who); err != nil {
+		return desk.Receipt{}, err
+	}
+	s.submitted = append(s.submitted, answer)
+	s.ended[id] = true
+	return s.receipt, nil
+}
+
+// headerPeople takes the person from a header of the test's own.
+type headerPeople struct{}
+
+const asHeader = "X-Test-As"
+
+func (headerPeople) Person(r *http.Request) (identity.Person, bool) {
+	subject := r.Header.Get(asHeader)
+	return identity.Person{
+		Principal: ask.Principal{Issuer: ada.Issuer, Subject: subject}, Name: "Name of " + subject,
+		Claims: identity.Claims{"groups": []any{subject + "s"}},
+	}, subject != ""
+}
+
+func (headerPeople) Session(r *http.Request) (string, bool) {
+	subject := r.Header.Get(asHeader)
+	return "session of " + subject, subject != "" && subject != "sessionless"
+}
+
+func (headerPeople) Challenge(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/signin?return="+url.QueryEscape(r.URL.Path), http.StatusSeeOther)
+}
+
+type hashGuard struct{}
+
+func (hashGuard) Token(session, purpose string) string {
+	sum := sha256.Sum256([]byte(session + "\x00" + purpose))
+	return hex.EncodeToString(sum[:])
+}
+
+func (g hashGuard) Check(session, purpose, token string) bool {
+	return token == g.Token(session, purpose)
+}
+
+// kit is a Handler on a scripted desk.
+type kit struct {
+	*Handler
+	t    testing.TB
+	desk *script
+	log  strings.Builder
+}
+
+func newKit(t testing.TB, asks ...ask.Ask) *kit {
+	t.Helper()
+	k := &kit{t: t, desk: &script{open: map[string]*ask.Ask{}, ended: map[string]bool{}}}
+	for _, a := range asks {
+		k.desk.open[a.ID] = &a
+	}
+	h, err := New(Config{
+		Desk: k.desk, People: headerPeople{}, Guard: hashGuard{},
+		Log: slog.New(slog.NewTextHandler(&k.log, nil)),
+		Now: func() time.Time { return now },
+		Groups: func(p identity.Person) []string {
+			if p.Claims.Has("groups", "bobs") {
+				return []string{"approvers"}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Handler = h
+	return k
+}
+
+// formAsk is an ask for ada with these params.
+func formAsk(params string) ask.Ask {
+	return ask.Ask{
+		ID: "ask1", Kind: ask.Form, Method: "elicitation/create", Params: []byte(params),
+		Backend: "deploy-server", During: "tools/call", Name: "create_release",
+		Addressee: ask.Addressee{Principal: ada},
+		Asked:     now.Add(-40 * time.Second), Deadline: now.Add(4*time.Minute + 20*time.Second),
+	}
+}
+
+func plainAsk() ask.Ask { return formAsk(`{"message":"Delete 14 stale branches?"}`) }
+
+func urlAsk(address string) ask.Ask {
+	a := formAsk(`{"mode":"url","message":"Sign in at the tracker","url":` + string(quote(address)) + `}`)
+	a.Kind = ask.URL
+	return a
+}
+
+// withSchema is an ask for ada with a form of these properties.
+func withSchema(properties, required string) ask.Ask {
+	return formAsk(`{"message":"A few details","requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`)
+}
+
+// page is a response, parsed.
+type page struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+	root   *node
+}
+
+func (k *kit) do(r *http.Request) *page {
+	k.t.Helper()
+	w := httptest.NewRecorder()
+	k.ServeHTTP(w, r)
+	p := &page{t: k.t, status: w.Code, header: w.Header(), body: w.Body.String()}
+	if strings.HasPrefix(p.header.Get("Content-Type"), "text/html") && p.status != http.StatusSeeOther {
+		p.root = parse(k.t, p.body)
+		p.check()
+	}
+	return p
+}
+
+func (k *kit) get(path, as string) *page {
+	k.t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set(asHeader, as)
+	return k.do(r)
+}
+
+func (k *kit) post(path, as string, form url.Values) *page {
+	k.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set(asHeader, as)
+	return k.do(r)
+}
+
+// press loads the page of an ask, fills fields in, and presses a button.
+func (k *kit) press(id, as, action string, fields url.Values) *page {
+	k.t.Helper()
+	p := k.get("/asks/"+id, as)
+	p.want(http.StatusOK)
+	form := url.Values{}
+	for name, values := range p.typed() {
+		form[name] = values
+	}
+	for name, values := range fields {
+		form[name] = values
+	}
+	form.Set("action", action)
+	return k.post("/asks/"+id, as, form)
+}
+
+func (k *kit) submitted() []ask.Answer {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	return k.desk.submitted
+}
+
+// wantNothingSent fails where an answer reached the desk.
+func (k *kit) wantNothingSent() {
+	k.t.Helper()
+	if got := k.submitted(); len(got) != 0 {
+		k.t.Errorf("%d answers reached the desk, want none: %s", len(got), got[0].Result)
+	}
+}
+
+// wantSent fails unless exactly this answer reached the desk.
+func (k *kit) wantSent(action ask.Action, result string) {
+	k.t.Helper()
+	got := k.submitted()
+	if len(got) != 1 || got[0].Action != action || string(got[0].Result) != result || got[0].Error != nil {
+		k.t.Errorf("the desk got %d answers %s, want %s %s", len(got), got, action, result)
+	}
+}
+
+func (p *page) want(status int) {
+	p.t.Helper()
+	if p.status != status {
+		p.t.Fatalf("status %d, want %d:\n%s", p.status, status, p.body)
+	}
+}
+
+// says fails unless the page's visible text has each of these.
+func (p *page) says(texts ...string) {
+	p.t.Helper()
+	all := p.root.text()
+	for _, s := range texts {
+		if !strings.Contains(all, s) {
+			p.t.Errorf("the page does not say %q:\n%s", s, all)
+		}
+	}
+}
+
+// buttons are the values of the buttons that answer.
+func (p *page) buttons() []string {
+	var values []string
+	for _, b := range p.root.all("button") {
+		if b.attr["name"] == "action" {
+			values = append(values, b.attr["value"])
+		}
+	}
+	return values
+}
+
+// typed is what a browser would post from the page's form without a button.
+func (p *page) typed() url.Values {
+	form := url.Values{}
+	for _, f := range p.root.all("form") {
+		if !strings.HasPrefix(f.attr["action"], "/asks/") {
+			continue
+		}
+		for _, e := range f.all("input") {
+			_, checked := e.attr["checked"]
+			if kind := e.attr["type"]; kind != "radio" && kind != "checkbox" || checked {
+				form.Add(e.attr["name"], e.attr["value"])
+			}
+		}
+		for _, e := range f.all("textarea") {
+			form.Add(e.attr["name"], strings.TrimPrefix(e.text(), "\n"))
+		}
+		for _, e := range f.all("select") {
+			for i, o := range e.all("option") {
+				if _, selected := o.attr["selected"]; selected || i == 0 {
+					form.Set(e.attr["name"], o.attr["value"])
+				}
+			}
+		}
+	}
+	return form
+}
+
+// node is an element of a parsed page.
+type node struct {
+	name     string
+	attr     map[string]string
+	children []*node
+	content  string // of a piece of text
+}
+
+func parse(t testing.TB, body string) *node {
+	t.Helper()
+	dec := xml.NewDecoder(strings.NewReader(body))
+	dec.Strict, dec.AutoClose, dec.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	root := &node{}
+	stack := []*node{root}
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			if len(stack) != 1 {
+				t.Fatalf("<%s> is never closed:\n%s", stack[len(stack)-1].name, body)
+			}
+			return root
+		}
+		if err != nil {
+			t.Fatalf("the page does not parse: %v\n%s", err, body)
+		}
+		top := stack[len(stack)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			n := &node{name: token.Name.Local, attr: map[string]string{}}
+			for _, a := range token.Attr {
+				if _, twice := n.attr[a.Name.Local]; twice {
+					t.Errorf("<%s> has %s twice", n.name, a.Name.Local)
+				}
+				n.attr[a.Name.Local] = a.Value
+			}
+			top.children = append(top.children, n)
+			stack = append(stack, n)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		case xml.CharData:
+			top.children = append(top.children, &node{content: string(token)})
+		}
+	}
+}
+
+func (n *node) walk(f func(*node)) {
+	f(n)
+	for _, c := range n.children {
+		c.walk(f)
+	}
+}
+
+func (n *node) all(name string) []*node {
+	var found []*node
+	n.walk(func(e *node) {
+		if e.name == name {
+			found = append(found, e)
+		}
+	})
+	return found
+}
+
+func (n *node) text() string {
+	var b strings.Builder
+	n.walk(func(e *node) { b.WriteString(e.content) })
+	return b.String()
+}
+
+// check holds what every page keeps: no script, no style of its own, nothing
+// from elsewhere, and what people with a screen reader or a keyboard need.
+func (p *page) check() {
+	p.t.Helper()
+	ids, labelled := map[string]bool{}, map[string]bool{}
+	p.root.walk(func(n *node) {
+		if id := n.attr["id"]; id != "" {
+			if ids[id] {
+				p.t.Errorf("two elements have the id %s", id)
+			}
+			ids[id] = true
+		}
+		if n.name == "label" {
+			labelled[n.attr["for"]] = true
+			if strings.TrimSpace(n.text()) == "" {
+				p.t.Errorf("the label of %s is empty", n.attr["for"])
+			}
+		}
+	})
+	p.root.walk(func(n *node) {
+		switch n.name {
+		case "script", "style", "iframe", "img", "object", "embed", "base", "svg":
+			p.t.Errorf("the page has an element <%s>", n.name)
+		case "select", "textarea":
+			if !labelled[n.attr["id"]] {
+				p.t.Errorf("field %s has no label", n.attr["name"])
+			}
+		case "input":
+			if n.attr["type"] != "hidden" && !labelled[n.attr["id"]] {
+				p.t.Errorf("field %s has no label", n.attr["name"])
+			}
+		case "form":
+			if !strings.HasPrefix(n.attr["action"], "/") || n.attr["method"] != "post" {
+				p.t.Errorf("a form goes to %s %s", n.attr["method"], n.attr["action"])
+			}
+		}
+		for name, value := range n.attr {
+			switch {
+			case strings.HasPrefix(name, "on"), name == "style", name == "srcdoc":
+				p.t.Errorf("<%s> has an attribute %s=%q", n.name, name, value)
+			case name == "href" && strings.HasPrefix(value, "#") && !ids[value[1:]]:
+				p.t.Errorf("a link leads to %s, which is not there", value)
+			case name == "href" && !strings.HasPrefix(value, "#") && !strings.HasPrefix(value, "/") &&
+				!(n.attr["target"] == "_blank" && n.attr["rel"] == "noopener noreferrer"):
+				p.t.Errorf("<%s> leads away to %s", n.name, value)
+			case name == "aria-describedby" || name == "aria-labelledby":
+				for _, id := range strings.Fields(value) {
+					if !ids[id] {
+						p.t.Errorf("%s names %s, which is not there", name, id)
+					}
+				}
+			}
+		}
+	})
+	if n := len(p.root.all("h1")); n != 1 {
+		p.t.Errorf("the page has %d first headings, want 1", n)
+	}
+	if titles := p.root.all("title"); len(titles) != 1 || strings.TrimSpace(titles[0].text()) == "" {
+		p.t.Error("the page has no title")
+	}
+	if p.root.all("html")[0].attr["lang"] == "" || len(p.root.all("main")) != 1 {
+		p.t.Error("the page lacks its language or its main part")
+	}
+	if got := p.header.Get("Cache-Control"); got != "no-store" {
+		p.t.Errorf("caches are told %q", got)
+	}
+}

@@ -1,0 +1,165 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/identity"
+)
+
+// surface is what the desk and the audit call this way to people.
+const surface = "page"
+
+// Purposes of form tokens.
+const (
+	// PurposeSignOut is what the token in the form of every page is for that
+	// posts to /signout, in the field TokenField.
+	PurposeSignOut = "signout"
+
+	purposeAnswer = "answer " // and the ask's id
+)
+
+// TokenField is the field of a form that holds its token.
+const TokenField = "token"
+
+// Desk holds the questions. *desk.Desk is one.
+type Desk interface {
+	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
+	Waiting(who desk.Viewer, limit int) []desk.View
+	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
+}
+
+// People knows who sits at the browser.
+type People interface {
+	// Person is who sent the request, if they are signed in.
+	Person(*http.Request) (identity.Person, bool)
+	// Session is a value that stands for this sign-in and no other. Form
+	// tokens are bound to it; it is never shown.
+	Session(*http.Request) (string, bool)
+	// Challenge sends the visitor to sign in, and back to where they were.
+	Challenge(http.ResponseWriter, *http.Request)
+}
+
+// Guard makes and checks the tokens which show that a form was ours, was made
+// for this session, and for this purpose.
+type Guard interface {
+	Token(session, purpose string) string
+	Check(session, purpose, token string) bool
+}
+
+// Config is what a Handler is made of. Every field is required. What it holds
+// is called from many goroutines.
+type Config struct {
+	Desk   Desk
+	People People
+	Guard  Guard
+	Log    *slog.Logger
+	Now    func() time.Time
+	// Groups gives the configured groups that a person belongs to.
+	Groups func(identity.Person) []string
+}
+
+func (c *Config) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Desk", c.Desk == nil},
+		{"People", c.People == nil},
+		{"Guard", c.Guard == nil},
+		{"Log", c.Log == nil},
+		{"Now", c.Now == nil},
+		{"Groups", c.Groups == nil},
+	} {
+		if f.missing {
+			errs = append(errs, fmt.Errorf("page: Config.%s is missing", f.name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Handler serves the list of questions at /, each question at /asks/{id}, and
+// the files of all pages under /static/; everything else is not found. It is
+// mounted behind webguard's browser rules. Safe for concurrent use.
+type Handler struct {
+	cfg Config
+	rd  *renderer
+	mux *http.ServeMux
+}
+
+// New makes a Handler. An error names every field that is missing.
+func New(cfg Config) (*Handler, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), mux: http.NewServeMux()}
+	h.mux.HandleFunc("GET /{$}", h.inbox)
+	h.mux.HandleFunc("GET /asks/{id}", h.open)
+	h.mux.HandleFunc("POST /asks/{id}", h.answer)
+	for _, a := range []asset{h.rd.sheet, h.rd.icon} {
+		h.mux.HandleFunc("GET "+a.path, a.serve)
+	}
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		v, _ := h.visitor(r)
+		h.notFound(w, v)
+	})
+	return h, nil
+}
+
+// ServeHTTP serves the pages.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// visitor is somebody who is signed in; nil is somebody who is not.
+type visitor struct {
+	desk.Viewer
+	session string
+	me      *me
+}
+
+func (h *Handler) visitor(r *http.Request) (*visitor, bool) {
+	p, ok := h.cfg.People.Person(r)
+	if !ok || p.Principal.IsZero() {
+		return nil, false
+	}
+	session, ok := h.cfg.People.Session(r)
+	if !ok {
+		return nil, false
+	}
+	name := line(p.Name, maxName)
+	if name == "" {
+		name = line(p.Principal.Subject, maxName)
+	}
+	return &visitor{
+		Viewer:  desk.Viewer{Principal: p.Principal, Groups: h.cfg.Groups(p)},
+		session: session,
+		me:      &me{Name: name, Token: h.cfg.Guard.Token(session, PurposeSignOut)},
+	}, true
+}
+
+// bar is what the head of a page says of the visitor.
+func (v *visitor) bar() *me {
+	if v == nil {
+		return nil
+	}
+	return v.me
+}
+
+// notFound is one page for what never was and for what is somebody else's:
+// nothing in it comes from the request, so that nobody can tell which.
+func (h *Handler) notFound(w http.ResponseWriter, v *visitor) {
+	h.rd.note(w, http.StatusNotFound, v.bar(), note{
+		Heading: "There is nothing here for you",
+		Words: []string{
+			"Either this page does not exist, or it is for somebody else.",
+			"If somebody sent you this link, they have to answer themselves. If it is yours, check that you are signed in with the right account.",
+		},
+		Link: "/", LinkText: "Go to your questions",
+	})
+}

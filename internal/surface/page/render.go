@@ -1,0 +1,98 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// The pages, by the file that holds their main part.
+const (
+	pageAsk    = "ask"
+	pageChoose = "choose"
+	pageInbox  = "inbox"
+	pageLocal  = "local"
+	pageNote   = "note"
+)
+
+// renderer turns data into pages. It is not modified after it was made.
+type renderer struct {
+	pages map[string]*template.Template
+	sheet asset
+	icon  asset
+	log   *slog.Logger
+}
+
+// parsed are the pages: the same for everybody, and dear to make.
+var parsed = sync.OnceValue(func() map[string]*template.Template {
+	pages := map[string]*template.Template{}
+	for _, name := range []string{pageAsk, pageChoose, pageInbox, pageLocal, pageNote} {
+		pages[name] = template.Must(template.ParseFS(files,
+			"templates/layout.html", "templates/fields.html", "templates/"+name+".html"))
+	}
+	return pages
+})
+
+func newRenderer(log *slog.Logger) *renderer {
+	return &renderer{
+		pages: parsed(),
+		sheet: newAsset("static/look.css", "text/css; charset=utf-8"),
+		icon:  newAsset("static/mark.svg", "image/svg+xml"),
+		log:   log,
+	}
+}
+
+// frame is what every page has.
+type frame struct {
+	Title string
+	Sheet string
+	Icon  string
+	Me    *me
+	Body  any
+}
+
+// me is who is signed in, and their token for signing out.
+type me struct {
+	Name  string
+	Token string
+}
+
+// note is a page that only says something.
+type note struct {
+	Heading  string
+	Words    []string
+	Steps    []string
+	Link     string
+	LinkText string
+	NewTab   bool
+	Mark     bool // all is well
+}
+
+// show writes a page, whole or not at all. Pages are for one person and one
+// moment, so nobody keeps them.
+func (rd *renderer) show(w http.ResponseWriter, status int, name string, f frame) {
+	f.Sheet, f.Icon = rd.sheet.path, rd.icon.path
+	var b bytes.Buffer
+	if err := rd.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+		rd.log.Error("page could not be rendered", "page", name, "err", err)
+		http.Error(w, "Something went wrong inside the gateway.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // whoever went away does not want it
+}
+
+func (rd *renderer) note(w http.ResponseWriter, status int, who *me, n note) {
+	rd.show(w, status, pageNote, frame{Title: n.Heading, Me: who, Body: n})
+}
