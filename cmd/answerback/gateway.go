@@ -21,7 +21,6 @@ import (
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
-	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
@@ -49,9 +48,10 @@ type gateway struct {
 	closing  chan struct{}
 }
 
-// newGateway builds a gateway. It starts no listener. Without doors there are
-// no pages, and nobody comes but over the standard streams.
-func newGateway(cfg *config.Config, d *doors, log *slog.Logger) (*gateway, error) {
+// newGateway builds a gateway over a store, which it closes with itself. It
+// starts no listener. Without doors there are no pages, and nobody comes but
+// over the standard streams.
+func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.Logger) (*gateway, error) {
 	ring, err := seal.Open(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -60,10 +60,7 @@ func newGateway(cfg *config.Config, d *doors, log *slog.Logger) (*gateway, error
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
-	if g.store, err = memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 256 << 20, MaxAudit: 10_000}); err != nil {
-		return nil, err
-	}
+	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, store: store, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
 	if cfg.Asks.Enabled {
 		if g.desk, err = newDesk(cfg, g.store, ring, home, g.ledger, log); err != nil {
 			return nil, err
@@ -115,6 +112,20 @@ func newGateway(cfg *config.Config, d *doors, log *slog.Logger) (*gateway, error
 	return g, nil
 }
 
+// restore takes up what was kept before a restart.
+func (g *gateway) restore(ctx context.Context) error {
+	if g.desk == nil {
+		return nil
+	}
+	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
+		return g.relay.Revive(ctx, g.surface, group)
+	})
+	if err == nil && n > 0 {
+		g.log.Info("questions taken up after a restart", "asks", n)
+	}
+	return err
+}
+
 func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, ledger *observe.Ledger, log *slog.Logger) (*desk.Desk, error) {
 	return desk.New(desk.Config{
 		Now: time.Now,
@@ -132,7 +143,7 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
 			return ring.Unseal(seal.Secret, []byte(id), string(sealed))
 		},
-		Keep: time.Hour,
+		Keep: cfg.Journal.Keep,
 		Timeout: func(k ask.Kind) time.Duration {
 			if k == ask.Sampling {
 				return cfg.Asks.SamplingTimeout

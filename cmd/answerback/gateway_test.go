@@ -25,7 +25,11 @@ func inProcess(t *testing.T, yaml string) (*gateway, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGateway(cfg, d, log)
+	store, err := openStore(t.Context(), cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := newGateway(cfg, d, store, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,9 +56,15 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		return err
 	}
 	defer d.close()
-	g, err := newGateway(cfg, d, log)
+	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		ln.Close()
+		return err
+	}
+	g, err := newGateway(cfg, d, store, log)
+	if err != nil {
+		ln.Close()
+		store.Close(context.WithoutCancel(ctx))
 		return err
 	}
 	defer func() {
@@ -67,6 +73,10 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		g.close(ctx)
 	}()
 
+	if err := g.restore(ctx); err != nil {
+		ln.Close()
+		return err
+	}
 	defer watchReloads(ctx, g, file, log)()
 	defer serveStatus(cfg.DataDir, g.ledger, d, log)()
 

@@ -19,7 +19,11 @@ func newStdioCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g, err := newGateway(cfg, nil, newLogger(cfg.Log, os.Stderr))
+			store, err := forgetful()
+			if err != nil {
+				return err
+			}
+			g, err := newGateway(cfg, nil, store, newLogger(cfg.Log, os.Stderr))
 			if err != nil {
 				return err
 			}

@@ -175,4 +175,3 @@ func TestFilterKeepsItsOwnPatterns(t *testing.T) {
 		t.Fatal("the caller's slice changes the filter")
 	}
 }
-

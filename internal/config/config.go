@@ -26,6 +26,8 @@ type Config struct {
 	Names                 string             `yaml:"names" doc:"How tools and prompts are named on /mcp: prefix puts the backend's name before them, plain leaves them as they are, auto prefixes when there is more than one backend." enum:"auto,prefix,plain" restart:"true"`
 	Log                   Log                `yaml:"log" doc:"What is logged, to standard error." restart:"true"`
 	Asks                  Asks               `yaml:"asks" doc:"Questions from servers to people and to clients' models." restart:"true"`
+	Journal               Journal            `yaml:"journal" doc:"Where questions are kept that somebody was promised will be kept." restart:"true"`
+	Audit                 Audit              `yaml:"audit" doc:"The record of every question and what became of it." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
 
@@ -49,6 +51,26 @@ type Asks struct {
 	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
 	RatePerMinute       int           `yaml:"rate_per_minute" doc:"Questions a minute that one backend may put to one principal, on average." min:"1" max:"1000000"`
 	Burst               int           `yaml:"burst" doc:"Questions that one backend may put to one principal at once, before the rate applies." min:"1" max:"1000000"`
+}
+
+// Journal says where the durable record is. Without a URL it is in the data
+// directory, and belongs to this process alone.
+type Journal struct {
+	URL             string        `yaml:"url" doc:"Addresses of a NATS cluster with JetStream, joined by commas, such as tls://nats-1:4222. Needed for several gateways over one store." default:"an own store in data_dir"`
+	Replicas        int           `yaml:"replicas" doc:"How many servers of the cluster keep a copy: 1, 3 or 5. It counts when the store is made." min:"1" max:"5"`
+	MaxBytes        Size          `yaml:"max_bytes" doc:"Most disk that an own store uses." min:"256MiB" max:"4096GiB"`
+	CAFile          string        `yaml:"ca_file" doc:"File with the authorities that sign the servers' certificates."`
+	CertFile        string        `yaml:"cert_file" doc:"File with the gateway's own certificate."`
+	KeyFile         string        `yaml:"key_file" doc:"File with the key of that certificate."`
+	NKeyFile        string        `yaml:"nkey_file" doc:"File with the nkey seed to authenticate with."`
+	CredentialsFile string        `yaml:"credentials_file" doc:"File with the credentials to authenticate with."`
+	Keep            time.Duration `yaml:"keep" doc:"How long a question is remembered after it has ended, for whoever comes back to its page." min:"1m" max:"90d"`
+}
+
+// Audit bounds the audit.
+type Audit struct {
+	Keep     time.Duration `yaml:"keep" doc:"How long records are kept." min:"1h" max:"3650d"`
+	MaxBytes Size          `yaml:"max_bytes" doc:"Most disk that the records use; the oldest go first." min:"1MiB" max:"1024GiB"`
 }
 
 // Limits bounds what clients and servers may use.
@@ -113,6 +135,8 @@ func Default() *Config {
 			RatePerMinute:       10,
 			Burst:               100,
 		},
+		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
+		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},
 		Limits: Limits{
 			MessageBytes:         32 * MiB,
 			BodyBytes:            32 * MiB,

@@ -195,6 +195,28 @@ func (k *checker) access(key string, r Access, issuers map[string]Issuer) {
 	k.patterns(key+".tools", r.Tools)
 }
 
+// journal checks where the durable record is.
+func (k *checker) journal(c *Config) {
+	j := &c.Journal
+	switch {
+	case j.URL == "" && j.Replicas > 1:
+		k.add("journal.replicas", "several copies need a cluster", "set journal.url to an external NATS, or leave it out")
+	case j.URL != "" && j.Replicas%2 == 0:
+		k.add("journal.replicas", fmt.Sprintf("%d copies cannot agree", j.Replicas), "write 1, 3 or 5")
+	case j.URL == "" && j.CAFile+j.CertFile+j.KeyFile+j.NKeyFile+j.CredentialsFile != "":
+		k.add("journal.url", "is not set, and there is nothing to authenticate with", "set it, or remove the files")
+	}
+	if (j.CertFile == "") != (j.KeyFile == "") {
+		k.add("journal.cert_file", "a certificate and its key go together", "set cert_file and key_file, or neither")
+	}
+	if j.NKeyFile != "" && j.CredentialsFile != "" {
+		k.add("journal.nkey_file", "there is a credentials_file too", "keep one of them")
+	}
+	if j.URL == "" && j.MaxBytes < 2*c.Audit.MaxBytes {
+		k.add("journal.max_bytes", "is less than twice audit.max_bytes", "raise it, or lower that")
+	}
+}
+
 // PublicBase is the address that links are built from: public_url, or the
 // address that the gateway listens on.
 func (c *Config) PublicBase(listening net.Addr) string {

@@ -35,6 +35,7 @@ func (c *Config) problems() []Problem {
 	}
 	k.times(c)
 	k.identity(c)
+	k.journal(c)
 	if len(c.Backends) == 0 {
 		k.add("backends", "there are none, so there is nothing to serve", "add one, such as: everything: { command: npx, args: [\"-y\", \"@modelcontextprotocol/server-everything\", \"stdio\"] }")
 	}

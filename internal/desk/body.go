@@ -21,6 +21,7 @@ type body struct {
 	Backend, During, Name, Client, Session string
 	Addressee                              ask.Addressee
 	Asked                                  time.Time
+	Group                                  string `json:",omitempty"`
 	Resume                                 []byte `json:",omitempty"`
 
 	Deadline    time.Time
@@ -51,12 +52,12 @@ type reason struct {
 	Message string
 }
 
-func bodyOf(a *ask.Ask, k exchange.Kept, resume []byte) body {
+func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte) body {
 	b := body{
 		Format: bodyFormat,
 		ID:     a.ID, Kind: a.Kind, Method: a.Method, Params: a.Params,
 		Backend: a.Backend, During: a.During, Name: a.Name, Client: a.Client, Session: a.Session,
-		Addressee: a.Addressee, Asked: a.Asked, Resume: resume,
+		Addressee: a.Addressee, Asked: a.Asked, Group: group, Resume: resume,
 		Deadline: k.Deadline, Warn: k.Warn, Phase: k.Phase, Extensions: k.Extensions, Attempts: k.Attempts,
 		Delivery: k.Delivery, Undelivered: reasonOf(k.Undelivered),
 	}

@@ -47,9 +47,12 @@ type Asker struct {
 	// error says that the asker will not have it. An outcome without an ending
 	// means that the gateway stops, and that the ask goes on after its restart.
 	Settled func(ask.Outcome) error
-	// Resume is the handle from which the asker can be taken up after a
-	// restart, nil where it cannot.
-	Resume []byte
+	// Resume gives the handle from which the asker can be taken up after a
+	// restart, nil where it cannot. It is called when the ask is stored; nil
+	// means that there is none.
+	Resume func() []byte
+	// Group names the asker: those of one group are taken up together.
+	Group string
 	// Kept says that the ask must be kept from the start, because its call
 	// was promised to go on without its client.
 	Kept bool
@@ -96,7 +99,9 @@ type entry struct {
 	ask    ask.Ask // never modified, but for its deadline in what is handed out
 	ways   Ways
 	asker  Asker
-	resume []byte // the asker's handle; never modified
+	group  string // the asker's; never modified
+	resume []byte // the asker's handle, from the store; nil for a new ask
+	open   bool   // it had not ended when it was restored
 	// taken is closed once ways and asker are there; nil where they were from
 	// the start.
 	taken chan struct{}
@@ -138,7 +143,7 @@ func (d *Desk) Ask(a ask.Ask, ways Ways, by Asker) (id string) {
 	if latest := now.Add(d.cfg.Timeout(a.Kind)); a.Deadline.IsZero() || latest.Before(a.Deadline) {
 		a.Deadline = latest
 	}
-	e := &entry{ask: a, ways: ways, asker: by, resume: by.Resume}
+	e := &entry{ask: a, ways: ways, asker: by, group: by.Group}
 	ev := exchange.Asked{
 		Deadline: a.Deadline,
 		Rungs:    ways.rungs(),

@@ -84,7 +84,7 @@ func (d *Desk) stored(e *entry, k exchange.Kept) (journal.Record, error) {
 	if err != nil {
 		return journal.Record{}, err
 	}
-	plain, err := json.Marshal(bodyOf(&e.ask, k, e.resume))
+	plain, err := json.Marshal(bodyOf(&e.ask, k, e.group, e.handle()))
 	if err != nil {
 		return journal.Record{}, err
 	}
@@ -115,6 +115,14 @@ func (d *Desk) read(r journal.Record) (body, exchange.Kept, error) {
 		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s has the format %d, and this version reads %d", r.ID, b.Format, bodyFormat)
 	}
 	return b, b.kept(), nil
+}
+
+// handle is what the asker is taken up from after a restart.
+func (e *entry) handle() []byte {
+	if e.resume == nil && e.taken == nil && e.asker.Resume != nil {
+		return e.asker.Resume()
+	}
+	return e.resume
 }
 
 // addresseeKey names an addressee in the store. The words are told apart by

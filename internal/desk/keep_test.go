@@ -30,13 +30,11 @@ func again(t *testing.T, k *kit, revive Revive) *kit {
 
 // waits revives every asker as one that waits for its outcome.
 func waits(r *result) Revive {
-	return func(context.Context, ask.Ask, []byte) (Asker, Ways, *ask.Error) {
-		return r.asker(), Ways{}, nil
-	}
+	return func(context.Context, []Stored) []Revived { return []Revived{{Asker: r.asker()}} }
 }
 
-func lost(context.Context, ask.Ask, []byte) (Asker, Ways, *ask.Error) {
-	return Asker{}, Ways{}, ask.Errorf(ask.BackendLost, "The backend is gone.")
+func lost(context.Context, []Stored) []Revived {
+	return []Revived{{Lost: ask.Errorf(ask.BackendLost, "The backend is gone.")}}
 }
 
 func TestWhatOnlyPassesThroughIsNotStored(t *testing.T) {
@@ -56,17 +54,18 @@ func TestAnAskThatWasLookedAtIsAnsweredAfterARestart(t *testing.T) {
 	k := newKit(t, nil)
 	a := question()
 	before := newResult(t)
-	id := k.Ask(a, Ways{Client: &client{}}, Asker{Settled: before.settled, Resume: []byte("handle")})
+	id := k.Ask(a, Ways{Client: &client{}}, Asker{Settled: before.settled, Resume: func() []byte { return []byte("handle") }})
 	if _, err := k.Look(t.Context(), id, adaAtPage, "page"); err != nil {
 		t.Fatal(err)
 	}
 
 	after := newResult(t)
-	next := again(t, k, func(_ context.Context, got ask.Ask, resume []byte) (Asker, Ways, *ask.Error) {
-		if got.ID != id || string(got.Params) != string(a.Params) || string(resume) != "handle" || got.Session != "s1" {
-			t.Errorf("revived %+v with %q", got, resume)
+	next := again(t, k, func(_ context.Context, group []Stored) []Revived {
+		got := group[0].Ask
+		if len(group) != 1 || got.ID != id || string(got.Params) != string(a.Params) || string(group[0].Resume) != "handle" || got.Session != "s1" || !group[0].Open {
+			t.Errorf("revived %+v", group)
 		}
-		return after.asker(), Ways{}, nil
+		return []Revived{{Asker: after.asker()}}
 	})
 	if v := next.Waiting(adaAtPage, 10); len(v) != 1 || v[0].Ask.ID != id {
 		t.Fatalf("waiting: %v", v)
@@ -81,9 +80,9 @@ func TestAnAskThatWasLookedAtIsAnsweredAfterARestart(t *testing.T) {
 	}
 	before.none()
 
-	third := again(t, k, func(context.Context, ask.Ask, []byte) (Asker, Ways, *ask.Error) {
+	third := again(t, k, func(context.Context, []Stored) []Revived {
 		t.Error("an ask that was answered and delivered came back")
-		return Asker{}, Ways{}, nil
+		return []Revived{{}}
 	})
 	_, err = third.Submit(id, adaAtPage, "page", accept)
 	wantCode(t, err, ask.TooLate)

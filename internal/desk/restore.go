@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,15 +11,30 @@ import (
 	"github.com/answerback/answerback/internal/exchange"
 )
 
-// Revive takes up the asker of an ask after a restart. It gives who waits for
-// the outcome and the ways to the addressee, or says why nobody waits any
-// more. It returns soon after ctx ends.
-type Revive func(ctx context.Context, a ask.Ask, resume []byte) (Asker, Ways, *ask.Error)
+// Revive takes up the askers of a group of asks after a restart, in the order
+// in which they asked. It gives for each who waits for its outcome and the
+// ways to its addressee, or says why nobody waits any more. It returns soon
+// after ctx ends.
+type Revive func(ctx context.Context, group []Stored) []Revived
+
+// Stored is an ask from before a restart.
+type Stored struct {
+	Ask    ask.Ask
+	Resume []byte
+	Open   bool // it has not ended
+}
+
+// Revived is what became of its asker.
+type Revived struct {
+	Asker Asker
+	Ways  Ways
+	Lost  *ask.Error // why nobody waits for it any more
+}
 
 const (
-	// reviveAtOnce bounds how many askers are taken up at the same time.
+	// reviveAtOnce bounds how many groups of askers are taken up at the same time.
 	reviveAtOnce = 64
-	// reviveTime bounds how long it takes to take one up.
+	// reviveTime bounds how long it takes to take a group up.
 	reviveTime = 30 * time.Second
 )
 
@@ -42,8 +58,8 @@ func (d *Desk) Restore(ctx context.Context, home string, revive Revive) (int, er
 		if kept.Delivery != 0 {
 			continue
 		}
-		e := &entry{ask: b.ask(), resume: b.Resume, rev: r.Rev, taken: make(chan struct{}), state: exchange.Restore(kept)}
-		if kept.Outcome == nil {
+		e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
+		if e.open {
 			s := d.shard(e.ask.ID)
 			s.mu.Lock()
 			d.limits.restore(&e.ask)
@@ -56,24 +72,46 @@ func (d *Desk) Restore(ctx context.Context, home string, revive Revive) (int, er
 	return len(restored), nil
 }
 
-// reviveAll takes up the askers, many at a time.
+// reviveAll takes up the askers, many groups at a time.
 func (d *Desk) reviveAll(restored []*entry, revive Revive) {
+	groups := map[string][]*entry{}
+	for _, e := range restored {
+		name := e.group
+		if name == "" {
+			name = e.ask.ID
+		}
+		groups[name] = append(groups[name], e)
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	room := make(chan struct{}, reviveAtOnce)
-	for _, e := range restored {
+	for _, group := range groups {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			ctx, cancel := context.WithTimeout(d.life, reviveTime)
-			defer cancel()
-			by, ways, lost := revive(ctx, e.ask, e.resume)
-			if lost != nil {
-				by = Asker{Settled: func(ask.Outcome) error { return lost }}
-			}
-			e.asker, e.ways = by, ways
-			close(e.taken)
-			d.step(e, exchange.Restarted{Lost: lost, Rungs: ways.rungs()})
+			d.reviveGroup(group, revive)
 		})
+	}
+}
+
+func (d *Desk) reviveGroup(group []*entry, revive Revive) {
+	slices.SortFunc(group, older)
+	stored := make([]Stored, len(group))
+	for i, e := range group {
+		stored[i] = Stored{Ask: e.ask, Resume: e.resume, Open: e.open}
+	}
+	ctx, cancel := context.WithTimeout(d.life, reviveTime)
+	defer cancel()
+	revived := revive(ctx, stored)
+	for i, e := range group {
+		by := revived[i]
+		if by.Lost != nil {
+			by.Asker = Asker{Settled: func(ask.Outcome) error { return by.Lost }}
+		}
+		e.asker, e.ways = by.Asker, by.Ways
+		close(e.taken)
+		// Whoever was shown the ask before may have it before them still: it
+		// is not shown again by itself.
+		d.step(e, exchange.Restarted{Lost: by.Lost})
 	}
 }

@@ -28,6 +28,27 @@ type Backend interface {
 	// Stateless returns the line for modern requests of one principal. It is
 	// shared between that principal's requests and is never closed by them.
 	Stateless(ctx context.Context, who ask.Principal) (Line, error)
+
+	// Resume prepares to take up the call in which the questions behind the
+	// handles were asked before a restart; they are of one call, in the order
+	// in which they were asked. What the call still brings goes to sink. The
+	// error is an *ask.Error: BadState for a handle that is not the backend's
+	// or is another principal's, BackendLost where the call cannot be taken
+	// up.
+	Resume(hello Hello, sink Sink, handles ...[]byte) (*Resumed, error)
+}
+
+// Resumed is a blocked call that can be taken up again after a restart.
+type Resumed struct {
+	// Line is the call's session. Its Welcome is the zero Message.
+	Line Line
+	// Questions are those of the handles, in their order, without their
+	// parameters, which are not kept here.
+	Questions []*Question
+	// Wait takes the call's stream up and carries it to the final response.
+	// It must be called, once, and not only after the questions were
+	// answered. What Line.Call says of its errors holds here.
+	Wait func(ctx context.Context) (Reply, error)
 }
 
 // Hello is what a backend needs to open a legacy session.
@@ -148,6 +169,9 @@ type Peer interface {
 	desk.Showing
 	// Notify sends a notification to the client. The bytes are not kept.
 	Notify(msg []byte)
+	// Mark is what the surface finds this client by after a restart, nil
+	// where it cannot.
+	Mark() []byte
 }
 
 // Response is what goes back to the client: one JSON-RPC response with the

@@ -65,6 +65,10 @@ func (f *fakeServer) Stateless(context.Context, ask.Principal) (Line, error) {
 	return &fakeLine{server: f}, nil
 }
 
+func (f *fakeServer) Resume(Hello, Sink, ...[]byte) (*Resumed, error) {
+	return nil, ask.Errorf(ask.BackendLost, "It cannot be taken up.")
+}
+
 type fakeLine struct {
 	server *fakeServer
 	done   chan struct{}
@@ -107,6 +111,7 @@ func newPeer() *fakePeer {
 func (p *fakePeer) Show(a *ask.Ask) error            { p.shown <- *a; return nil }
 func (p *fakePeer) Withdraw(id string, _ *ask.Error) { p.withdrawn <- id }
 func (p *fakePeer) Notify(msg []byte)                { p.notified <- string(msg) }
+func (p *fakePeer) Mark() []byte                     { return nil }
 
 func scan(raw string) wire.Message {
 	m, err := wire.Scan([]byte(raw), wire.Limits{})

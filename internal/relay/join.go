@@ -38,12 +38,8 @@ func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Ses
 	}
 	s.caps = era.ReadCaps(caps, s.version)
 	s.hello = joinedHello(s.hello, s.version)
-	s.join = &join{s: s, slots: make(map[string]*slot), tokens: make(map[string]string)}
-	s.join.changes = catalog.NewDebouncer(changeWait, s.join.tellChanged)
+	s.startJoin()
 	close(s.ready)
-	s.relay.mu.Lock()
-	s.relay.sessions[s] = struct{}{}
-	s.relay.mu.Unlock()
 	s.relay.log.Info("session opened", "principal", s.who, "version", s.version,
 		"form", s.caps.Form, "url", s.caps.URL, "sampling", s.caps.Sampling, "roots", s.caps.Roots)
 
@@ -55,6 +51,15 @@ func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Ses
 	body = append(body, s.relay.info...)
 	body = append(body, '}')
 	return s, result(clientID, body)
+}
+
+// startJoin makes s a session of the joined endpoint.
+func (s *Session) startJoin() {
+	s.join = &join{s: s, slots: make(map[string]*slot), tokens: make(map[string]string)}
+	s.join.changes = catalog.NewDebouncer(changeWait, s.join.tellChanged)
+	s.relay.mu.Lock()
+	s.relay.sessions[s] = struct{}{}
+	s.relay.mu.Unlock()
 }
 
 // joinedCapabilities are those that the joined endpoint serves whatever its

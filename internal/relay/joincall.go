@@ -17,7 +17,7 @@ const changeWait = 100 * time.Millisecond
 
 // call carries one request of a joined session.
 func (j *join) call(ctx context.Context, c *call) (Response, error) {
-	t, msg := j.s.relay.table.Load().seenBy(j.s.access), c.msg
+	t, msg := j.s.seen(), c.msg
 	method := msg.Method()
 	if l := catalog.ByMethod(method); l != 0 {
 		body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))

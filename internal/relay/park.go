@@ -50,6 +50,7 @@ type parked struct {
 
 	mu      sync.Mutex
 	round   int    // the one that may come next
+	revived bool   // from before a restart: a later round may have been given out
 	open    []open // questions without an answer
 	keys    int
 	sink    Sink          // the client of the round under way, nil while it is away
@@ -93,7 +94,7 @@ func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.C
 	}
 	a := asker{relay: l.relay, backend: e.Backend.Name(), who: who, session: pk.id, caps: caps, during: msg.Method(), name: name, client: clientName(msg.Field(msg.MetaClientInfo)), alone: !asks(msg.Method())}
 	// The call's life is its own: it outlives the request that began it.
-	c, life := newCall(context.WithoutCancel(ctx), &sent, pk, a, l.relay.timeout(e), l.relay.limits.CallCap)
+	c, life := newCall(context.WithoutCancel(ctx), &sent, nil, a, l.relay.timeout(e), l.relay.limits.CallCap)
 	pk.call = c
 	l.relay.running.Go(func() { pk.run(life, Outgoing{Msg: &sent, Name: name}) })
 	return pk, nil
@@ -149,10 +150,10 @@ func (l *lot) attach(who ask.Principal, state string) (*parked, error) {
 	}
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	if pk.round != n || pk.gone {
+	if pk.gone || pk.round != n && !(pk.revived && n > pk.round) {
 		return nil, ask.Errorf(ask.BadState, "This requestState was used already.")
 	}
-	pk.round++
+	pk.round, pk.revived = n+1, false
 	if pk.patient != nil {
 		pk.patient.Stop()
 	}
@@ -321,18 +322,47 @@ func (pk *parked) end(why *ask.Error) {
 	pk.call.end(why)
 }
 
-// Show offers a question to the client in the round under way, or in the next.
-func (pk *parked) Show(a *ask.Ask) error {
+// Question carries a question of the call, under a key of its own.
+func (pk *parked) Question(q *Question) {
+	pk.call.asker.carry(q, pk.offer(), pk.call)
+}
+
+// self finds the call behind a sink.
+func (pk *parked) self() *call { return pk.call }
+
+// offer makes the way in which one question is put to the client.
+func (pk *parked) offer() *offer {
 	pk.mu.Lock()
+	defer pk.mu.Unlock()
 	pk.keys++
-	pk.open = append(pk.open, open{"q" + strconv.Itoa(pk.keys), *a})
+	return &offer{pk, "q" + strconv.Itoa(pk.keys)}
+}
+
+// offer is one question of a parked call on its way to the client.
+type offer struct {
+	*parked
+	key string
+}
+
+// Notify sends a notification to the client.
+func (o *offer) Notify(msg []byte) { o.tellNow(msg) }
+
+// Mark is empty: a parked call is found by its state, not by a connection.
+func (o *offer) Mark() []byte { return nil }
+
+// Show offers a question to the client in the round under way, or in the next.
+func (o *offer) Show(a *ask.Ask) error {
+	pk := o.parked
+	pk.mu.Lock()
+	pk.open = append(pk.open, open{o.key, *a})
 	pk.mu.Unlock()
 	pk.signal()
 	return nil
 }
 
 // Withdraw takes a question back that was not answered yet.
-func (pk *parked) Withdraw(id string, _ *ask.Error) {
+func (o *offer) Withdraw(id string, _ *ask.Error) {
+	pk := o.parked
 	pk.mu.Lock()
 	for i, o := range pk.open {
 		if o.ask.ID == id {
@@ -352,10 +382,12 @@ func (pk *parked) signal() {
 }
 
 // Notify passes a notification of the call on, or keeps it for later.
-func (pk *parked) Notify(msg []byte) {
+func (pk *parked) Notify(msg *wire.Message) { pk.tellNow(msg.Raw) }
+
+func (pk *parked) tellNow(raw []byte) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	pk.tell(msg)
+	pk.tell(raw)
 }
 
 // tell is Notify for whoever has the lock. Progress carries the token of the

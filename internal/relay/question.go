@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -30,6 +29,8 @@ type asker struct {
 	// during and name say what was being called, and client by what, where
 	// that is known.
 	during, name, client string
+	// of is the legacy session that is served, nil where there is none.
+	of *Session
 	// alone says that nobody can be asked in the middle of this request: the
 	// modern era knows questions in a few methods only.
 	alone bool
@@ -76,7 +77,7 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		Kind: kind, Method: method, Params: params,
 		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
 		Addressee: whom,
-	}, ways, desk.Asker{Settled: k.settle, Resume: q.Resume}))
+	}, ways, k.waits(to)))
 }
 
 // carried is one question between its backend and the desk.

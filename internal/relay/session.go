@@ -20,7 +20,7 @@ type Session struct {
 	at      string
 	id      string
 	who     ask.Principal
-	access  Access
+	access  Access // guarded by mu
 	peer    Peer
 	version string
 	caps    era.Caps
@@ -180,7 +180,7 @@ func (s *Session) soloName() string {
 }
 
 func (s *Session) asker(backend string, msg *wire.Message) asker {
-	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, client: s.client, caps: s.caps}
+	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, client: s.client, caps: s.caps, of: s}
 	if msg != nil {
 		a.during = msg.Method()
 		a.name, _ = era.NameOf(msg)

@@ -21,7 +21,7 @@ const (
 func (pk *parked) conduct(ctx context.Context, out Outgoing) (Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
-		reply, err := pk.lease.line.Call(ctx, out, pk.call)
+		reply, err := pk.lease.line.Call(ctx, out, pk)
 		if err != nil || string(reply.Msg.Field(reply.Msg.ErrorCode)) != "-32042" {
 			return reply, err
 		}
@@ -50,7 +50,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
 	answers := make(chan ask.Answer, len(pages))
 	for _, params := range pages {
-		pk.call.Question(&Question{
+		pk.Question(&Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
 			Reply: func(_ context.Context, result, _ []byte) error {
 				answers <- answerIn(result, wire.Span{End: len(result)})

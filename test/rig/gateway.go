@@ -25,10 +25,11 @@ type Gateway struct {
 	File string // its configuration
 	Cmd  *exec.Cmd
 
-	head string // what Start put before the configuration
-	log  *logBuffer
-	done chan struct{}
-	err  error
+	head   string // what Start put before the configuration
+	killed bool
+	log    *logBuffer
+	done   chan struct{}
+	err    error
 }
 
 var serving = regexp.MustCompile(`msg=serving url=(\S+)`)
@@ -105,9 +106,16 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 // what it wrote to standard error.
 func Run(t testing.TB, args ...string) (status int, stderr string) {
 	t.Helper()
+	status, _, stderr = RunAll(t, args...)
+	return status, stderr
+}
+
+// RunAll is Run that gives standard output too.
+func RunAll(t testing.TB, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	cmd := command(t, args...)
-	var b strings.Builder
-	cmd.Stderr = &b
+	var out, b strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &b
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +124,7 @@ func Run(t testing.TB, args ...string) (status int, stderr string) {
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), b.String()
+	return cmd.ProcessState.ExitCode(), out.String(), b.String()
 }
 
 // Log is what the gateway has logged so far.
@@ -133,6 +141,33 @@ func (g *Gateway) Stop() error {
 		<-g.done
 		return context.DeadlineExceeded
 	}
+}
+
+// Kill ends the gateway as a crash would, and waits for its end.
+func (g *Gateway) Kill(t testing.TB) {
+	t.Helper()
+	g.killed = true
+	if err := g.Cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-g.done
+}
+
+// Dump has the gateway tell what all its goroutines do, which ends it, and
+// gives its whole log with that.
+func (g *Gateway) Dump(t testing.TB) string {
+	t.Helper()
+	g.killed = true
+	g.Signal(t, syscall.SIGQUIT)
+	_ = g.Wait(t) // it ends with a status of its own
+	return g.Log()
+}
+
+// Again starts a gateway that has ended once more, with its data. It listens
+// somewhere else.
+func (g *Gateway) Again(t testing.TB) *Gateway {
+	t.Helper()
+	return StartFile(t, g.File)
 }
 
 // Signal sends the gateway a signal.
@@ -156,6 +191,9 @@ func (g *Gateway) Wait(t testing.TB) error {
 }
 
 func (g *Gateway) stop(t testing.TB) {
+	if g.killed {
+		return
+	}
 	if err := g.Stop(); err != nil {
 		t.Errorf("the gateway did not stop cleanly: %v\n%s", err, g.Log())
 	}

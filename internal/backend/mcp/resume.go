@@ -46,26 +46,9 @@ func (b *Backend) bind(who ask.Principal) []byte {
 	return bound
 }
 
-// Resumed is a blocked call that can be taken up again after a restart.
-type Resumed struct {
-	// Line is the call's session. Its Welcome is the zero Message.
-	Line relay.Line
-	// Questions are those of the handles, in their order, without their
-	// parameters, which are not kept here.
-	Questions []*relay.Question
-	// Wait takes the call's stream up and carries it to the final response.
-	// It must be called, once, and not only after the questions were
-	// answered. What Line.Call says of its errors holds here.
-	Wait func(ctx context.Context) (relay.Reply, error)
-}
-
-// Resume prepares to take up the call in which the questions behind the
-// handles were asked; they must be of one call, in the order in which they
-// were asked. What the call still brings goes to sink. The error is an
-// *ask.Error: BadState for a handle that is not ours or is another
-// principal's, BackendLost where the call cannot be taken up. A command's
-// process does not outlive the gateway, so its calls never can.
-func (b *Backend) Resume(hello relay.Hello, sink relay.Sink, handles ...[]byte) (*Resumed, error) {
+// Resume implements relay.Backend. A command's process does not outlive the
+// gateway, so its calls cannot be taken up.
+func (b *Backend) Resume(hello relay.Hello, sink relay.Sink, handles ...[]byte) (*relay.Resumed, error) {
 	if b.url == nil || b.cfg.Ring == nil || len(handles) == 0 {
 		return nil, ask.Errorf(ask.BackendLost, "Backend "+b.cfg.Name+" cannot take a call up again after a restart.")
 	}
@@ -115,7 +98,7 @@ const lifeBits = 32
 
 // takeUp puts a call of an earlier life, and what was asked in it, back on
 // the board.
-func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*Resumed, error) {
+func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*relay.Resumed, error) {
 	last := &all[len(all)-1]
 	rctx, cancel := context.WithCancelCause(l.life)
 	c := &call{
@@ -132,7 +115,7 @@ func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*Resumed, error) {
 		cancel(nil)
 		return nil, ask.Errorf(ask.BackendLost, "The call is being carried already.")
 	}
-	r := &Resumed{Line: l}
+	r := &relay.Resumed{Line: l}
 	for _, at := range all {
 		q := l.newQuestion(at.Asked, at.Question, at.Progress, []*call{c})
 		if _, ok := l.admit(q); !ok {

@@ -176,7 +176,10 @@ func list(t *testing.T, o Opened) {
 }
 
 func listMany(t *testing.T, o Opened) {
-	const n, others = 2_000, 8_000
+	n, others := 2_000, 8_000
+	if testing.Short() {
+		n, others = 200, 800
+	}
 	base := record("x").Asked
 	fill(t, o.Journal, n+others, func(i int) journal.Record {
 		r := record(fmt.Sprint("ask-", i))

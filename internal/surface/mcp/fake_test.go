@@ -115,6 +115,8 @@ func (s *fakeSession) Answer(msg *wire.Message) error {
 func (s *fakeSession) Listen()               { s.listens <- struct{}{} }
 func (s *fakeSession) Done() <-chan struct{} { return s.done }
 
+func (s *fakeSession) Admit(relay.Access) {}
+
 func (s *fakeSession) Close(_ context.Context, why *ask.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,6 +40,9 @@ type Session interface {
 	Listen()
 	// Done is closed when the other side ended the session; it may be nil.
 	Done() <-chan struct{}
+	// Admit says what the caller of a session from before a restart may use.
+	// It comes before the session's first call.
+	Admit(a relay.Access)
 	// Close ends the session and all its calls, and waits.
 	Close(ctx context.Context, why *ask.Error)
 }

@@ -143,6 +143,7 @@ func (s *Surface) session(r *http.Request, at string, who relay.Caller) (*sessio
 	if ss == nil || ss.at != at || ss.access != accessKey(who) || !ss.enter() {
 		return nil, http.StatusNotFound, unknownSession
 	}
+	ss.admit(who)
 	select {
 	case <-ss.behind.Done():
 		ss.leave()

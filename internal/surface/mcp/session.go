@@ -38,17 +38,18 @@ type session struct {
 	life context.Context
 	end  context.CancelCauseFunc
 
-	mu      sync.Mutex
-	streams map[string]*stream // by name: those in flight that carry events, and finished ones
-	past    []pastStream       // finished ones, oldest first
-	kept    int                // bytes of the finished ones
-	open    []*stream          // of calls in flight, oldest first
-	names   uint64
-	busy    int // requests being served, open streams included
-	used    time.Time
-	idle    *time.Timer
-	ready   bool // the handshake is done
-	closed  bool
+	mu       sync.Mutex
+	streams  map[string]*stream // by name: those in flight that carry events, and finished ones
+	past     []pastStream       // finished ones, oldest first
+	kept     int                // bytes of the finished ones
+	open     []*stream          // of calls in flight, oldest first
+	names    uint64
+	busy     int // requests being served, open streams included
+	used     time.Time
+	idle     *time.Timer
+	ready    bool // the handshake is done
+	returned bool // from before a restart, and its caller is not back yet
+	closed   bool
 }
 
 type pastStream struct {

@@ -331,6 +331,9 @@ func (p *pipe) write(msg []byte) {
 // Notify sends a notification.
 func (p *pipe) Notify(msg []byte) { p.write(msg) }
 
+// Mark is empty: the client ends with its pipe.
+func (p *pipe) Mark() []byte { return nil }
+
 // Show sends a question.
 func (p *pipe) Show(a *ask.Ask) error {
 	if err := context.Cause(p.life); err != nil {
@@ -359,3 +362,6 @@ func (m *modernPeer) Notify(msg []byte) {
 func (m *modernPeer) Show(*ask.Ask) error { return noRequestsHere }
 
 func (m *modernPeer) Withdraw(string, *ask.Error) {}
+
+// Mark is empty: the call ends with its pipe.
+func (m *modernPeer) Mark() []byte { return nil }

@@ -28,6 +28,7 @@ type stream struct {
 	conn     *conn  // what carries it now, or nil
 	post     conn   // the connection that it began with
 	id       string // its part of event ids; "" until the first event of a legacy stream
+	named    string // what id will be, where it was promised before the first event
 	next     uint64 // the number of its next event; the first is 1
 	sent     uint64 // the highest number that was written to a connection
 	lead     []byte // a priming event that goes out with the next write
@@ -134,7 +135,9 @@ func (st *stream) begin() bool {
 	}
 	c.begin()
 	if st.sess != nil && st.id == "" {
-		st.id = st.sess.name(st)
+		if st.id = st.named; st.id == "" {
+			st.id = st.sess.name(st)
+		}
 		if st.sess.primes.Load() {
 			st.prime()
 		}

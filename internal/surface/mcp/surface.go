@@ -94,6 +94,8 @@ type Surface struct {
 	life context.Context
 	end  context.CancelCauseFunc
 
+	returning sync.Mutex // one session at a time is made again after a restart
+
 	mu      sync.RWMutex // orders entering with closing
 	closing bool
 	inside  sync.WaitGroup

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/journal/memjournal"
+	"github.com/answerback/answerback/internal/journal/natsjournal"
+)
+
+// openStore opens the durable record: in the data directory, or at a cluster.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journal.Journal, error) {
+	c := natsjournal.Defaults()
+	c.Log = log
+	c.AuditAge, c.AuditBytes = cfg.Audit.Keep, int64(cfg.Audit.MaxBytes)
+	j := cfg.Journal
+	if j.URL == "" {
+		c.Dir, c.MaxStore = filepath.Join(cfg.DataDir, "journal"), int64(j.MaxBytes)
+	} else {
+		c.URL, c.Replicas = j.URL, j.Replicas
+		c.CAFile, c.CertFile, c.KeyFile = j.CAFile, j.CertFile, j.KeyFile
+		c.NKeyFile, c.CredentialsFile = j.NKeyFile, j.CredentialsFile
+	}
+	return natsjournal.Open(ctx, c)
+}
+
+// forgetful is the record of a gateway that ends with its one client.
+func forgetful() (journal.Journal, error) {
+	return memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 256 << 20, MaxAudit: 10_000})
+}

@@ -1,0 +1,224 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/answerback/answerback/internal/journal"
+)
+
+// table is one stream that keeps the last message of each subject.
+type table struct {
+	link    *link
+	stream  string
+	mark    string          // the subject of its marks
+	stamps  func() []ledger // nil where the store is shared
+	room    func() error    // why nothing new can be stored; nil where the store is shared
+	current atomic.Pointer[ledger]
+
+	// lane lets one write in at a time where ledgers are kept: holding it over
+	// the write is what makes them exact. The engine stores the messages of one
+	// stream one after another anyway. doubt belongs to whoever holds it.
+	lane  chan struct{}
+	doubt *doubt
+}
+
+// doubt is a write whose fate is unknown.
+type doubt struct {
+	write
+	nonce uint64
+}
+
+// write is one version of a record, to be stored.
+type write struct {
+	subject string
+	old     journal.Rev // what it replaces, zero for nothing
+	kind    kind
+	ttl     time.Duration // 0 means pinned, but for marks
+	payload []byte
+}
+
+func (w *write) pinned() bool { return w.ttl == 0 && w.kind != kindMark }
+
+// errLost means that the compare-and-set was lost.
+var errLost = errors.New("another version is stored")
+
+// put stores w. Errors: errLost, or a *journal.Error.
+func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
+	ctx, cancel := t.link.limit(ctx)
+	defer cancel()
+	if err := context.Cause(ctx); err != nil {
+		return journal.Rev{}, unavailable("storing "+w.subject, err)
+	}
+	if t.stamps == nil {
+		rev, _, err := t.publish(ctx, w, nil)
+		return rev, err
+	}
+	if w.old.IsZero() && w.kind != kindMark {
+		if err := t.room(); err != nil {
+			return journal.Rev{}, fail(journal.Full, "storing "+w.subject, err)
+		}
+	}
+	if err := t.enter(ctx); err != nil {
+		return journal.Rev{}, unavailable("storing "+w.subject, err)
+	}
+	defer t.leave()
+	if err := t.dispel(ctx); err != nil {
+		return journal.Rev{}, unavailable("storing "+w.subject+" after a write whose fate is unknown", err)
+	}
+	rev, n, err := t.publish(ctx, w, t.stamps())
+	switch {
+	case err == nil:
+		t.count(&w, rev.Seq)
+	case errors.Is(err, journal.Unavailable):
+		t.doubt = &doubt{w, n}
+	}
+	return rev, err
+}
+
+func (t *table) enter(ctx context.Context) error {
+	select {
+	case t.lane <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *table) leave() { <-t.lane }
+
+// count brings the ledger up to a write that was stored. The lane is held.
+func (t *table) count(w *write, seq uint64) {
+	l := *t.current.Load()
+	l.replace(w.subject, w.old, seq, w.pinned())
+	t.current.Store(&l)
+}
+
+// publish stores w, and finds out what became of it where that is not clear.
+func (t *table) publish(ctx context.Context, w write, stamp []ledger) (journal.Rev, uint64, error) {
+	f := frame{
+		kind:      w.kind,
+		pinned:    w.pinned(),
+		oldPinned: w.old.Pinned,
+		oldSeq:    w.old.Seq,
+		version:   w.old.Version + 1,
+		nonce:     nonce(),
+		stamp:     stamp,
+		payload:   w.payload,
+	}
+	rev := journal.Rev{Version: f.version, Pinned: f.pinned}
+	seq, repeated, err := t.link.publish(ctx, &publication{
+		subject:  w.subject,
+		data:     f.encode(w.subject),
+		expected: w.old.Seq,
+		any:      w.kind == kindMark,
+		ttl:      w.ttl,
+	})
+	var refused *apiError
+	switch {
+	case err == nil:
+		rev.Seq = seq
+		return rev, f.nonce, nil
+	case !errors.As(err, &refused):
+		return journal.Rev{}, f.nonce, unavailable("storing "+w.subject, err)
+	case !refused.wrongLast():
+		return journal.Rev{}, f.nonce, fail(refused.reason(), "storing "+w.subject, refused)
+	case !repeated:
+		return journal.Rev{}, f.nonce, errLost
+	}
+	// The one that won may be the one we sent first.
+	got, err := t.get(ctx, w.subject)
+	switch {
+	case err != nil && !errors.Is(err, journal.NotFound):
+		return journal.Rev{}, f.nonce, unavailable("storing "+w.subject, err)
+	case err == nil && got.frame.nonce == f.nonce:
+		rev.Seq = got.seq
+		return rev, f.nonce, nil
+	}
+	return journal.Rev{}, f.nonce, errLost
+}
+
+// dispel finds out what became of a write whose fate was unknown. The lane is
+// held. An attempt that must lose queues up behind that write; when it has
+// lost, the write has been stored or never will be.
+func (t *table) dispel(ctx context.Context) error {
+	d := t.doubt
+	if d == nil {
+		return nil
+	}
+	const never = 1 << 62
+	var refused *apiError
+	_, _, err := t.link.publish(ctx, &publication{subject: t.mark, expected: never})
+	switch {
+	case err == nil:
+		return errors.New("an attempt that cannot succeed was acknowledged")
+	case !errors.As(err, &refused):
+		return err
+	}
+	got, err := t.get(ctx, d.subject)
+	if err != nil && !errors.Is(err, journal.NotFound) {
+		return err
+	}
+	if err == nil && got.frame.nonce == d.nonce {
+		t.count(&d.write, got.seq)
+	}
+	t.doubt = nil
+	return nil
+}
+
+// stored is one message of a stream.
+type stored struct {
+	subject string
+	seq     uint64
+	at      time.Time
+	frame   frame
+}
+
+func (s *stored) rev() journal.Rev {
+	return journal.Rev{Seq: s.seq, Version: s.frame.version, Pinned: s.frame.pinned}
+}
+
+// read checks a message and gives what is in it.
+func read(stream, subject string, seq uint64, at time.Time, data []byte) (stored, error) {
+	f, err := decode(subject, data)
+	if err != nil {
+		return stored{}, corrupt("message "+subject+" of stream "+stream+" cannot be used", err)
+	}
+	return stored{subject, seq, at, f}, nil
+}
+
+// get reads the last message of a subject from the stream's leader.
+func (t *table) get(ctx context.Context, subject string) (stored, error) {
+	return t.message(ctx, subject, map[string]any{"last_by_subj": subject})
+}
+
+func (t *table) message(ctx context.Context, what string, which map[string]any) (stored, error) {
+	ctx, cancel := t.link.limit(ctx)
+	defer cancel()
+	reply, err := t.link.request(ctx, "STREAM.MSG.GET."+t.stream, which)
+	if err != nil {
+		return stored{}, unavailable("reading "+what, err)
+	}
+	var r struct {
+		Error   *apiError `json:"error"`
+		Message struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	if err := parse(reply, &r); err != nil {
+		return stored{}, unavailable("reading "+what, err)
+	}
+	switch {
+	case r.Error == nil:
+		m := &r.Message
+		return read(t.stream, m.Subject, m.Seq, m.Time, m.Data)
+	case r.Error.ErrCode == errMsgNotFound:
+		return stored{}, fail(journal.NotFound, "reading "+what, nil)
+	}
+	return stored{}, unavailable("reading "+what, r.Error)
+}

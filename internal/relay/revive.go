@@ -1,0 +1,357 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// thread is what is kept with an ask so that the call in which it was asked
+// can go on after a restart: where the call stands at its backend, and where
+// its client is to be found again.
+type thread struct {
+	Who     ask.Principal // the caller, who may be another than whom the ask is for
+	Handle  []byte        // the backend's own, nil where it cannot take the call up
+	Message []byte        // the client's request
+	Name    string        // what it calls, in the backend's own names
+	Caps    era.Caps
+	Client  string
+
+	// Of a call of a legacy session.
+	At      string `json:",omitempty"`
+	Version string `json:",omitempty"`
+	Hello   []byte `json:",omitempty"`
+	CapsKey string `json:",omitempty"`
+	Mark    []byte `json:",omitempty"` // the surface's own
+
+	// Of a call of a modern client.
+	Parked string        `json:",omitempty"`
+	Round  int           `json:",omitempty"`
+	Key    string        `json:",omitempty"`
+	Away   time.Duration `json:",omitempty"`
+}
+
+// waits says who waits for the outcome of a question, now and after a restart.
+func (k *carried) waits(to Peer) desk.Asker {
+	by := desk.Asker{Settled: k.settle}
+	if len(k.calls) != 1 {
+		return by
+	}
+	c := k.calls[0]
+	if o, parked := to.(*offer); parked {
+		by.Kept, by.Group = true, o.id
+	} else {
+		by.Group = k.asker.session + "/" + wire.IDKey(c.msg.Field(c.msg.ID))
+	}
+	by.Resume = func() []byte { return k.thread(c, to) }
+	return by
+}
+
+// thread describes the call as it stands.
+func (k *carried) thread(c *call, to Peer) []byte {
+	a := k.asker
+	t := thread{Who: a.who, Handle: k.q.Resume, Message: c.msg.Raw, Name: a.name, Caps: a.caps, Client: a.client}
+	if o, parked := to.(*offer); parked {
+		o.mu.Lock()
+		t.Parked, t.Round, t.Key, t.Away = o.id, o.round, o.key, o.away
+		o.mu.Unlock()
+	} else {
+		s := a.of
+		if t.Mark = to.Mark(); s == nil || t.Mark == nil {
+			return nil
+		}
+		t.At, t.Version, t.Hello, t.CapsKey = s.at, s.version, s.hello, s.capsKey
+	}
+	b, err := json.Marshal(t)
+	if err != nil {
+		return nil // there is nothing in it that cannot be written
+	}
+	return b
+}
+
+// Returning is where a client of before a restart is found again.
+type Returning interface {
+	// Return makes the session with this mark again. behind is called with
+	// the session's own peer, and gives the session that stands behind it, or
+	// nil where there is none. peer is the client's end of the call; finish
+	// gives it the call's response.
+	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own Peer) *Session) (life context.Context, peer Peer, finish func(Response), err error)
+}
+
+// Revive takes up the call in which a group of asks was asked before a
+// restart. It is a desk.Revive, but for where clients are found again.
+func (r *Relay) Revive(_ context.Context, clients Returning, group []desk.Stored) []desk.Revived {
+	revived := make([]desk.Revived, len(group))
+	why := r.revive(clients, group, revived)
+	if why != nil {
+		r.log.Warn("call not taken up after a restart", "backend", group[0].Ask.Backend, "principal", group[0].Ask.Addressee.Principal, "code", why.Code, "err", why)
+		for i := range revived {
+			revived[i] = desk.Revived{Lost: why}
+		}
+	}
+	return revived
+}
+
+func lostCall(cause error) *ask.Error {
+	return ask.Wrap(ask.BackendLost, "The gateway was restarted, and the call in which this was asked could not be taken up again.", cause)
+}
+
+func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Revived) *ask.Error {
+	threads := make([]thread, len(group))
+	handles := make([][]byte, len(group))
+	for i, s := range group {
+		if s.Resume == nil {
+			return lostCall(nil)
+		}
+		if err := json.Unmarshal(s.Resume, &threads[i]); err != nil {
+			return lostCall(err)
+		}
+		handles[i] = threads[i].Handle
+	}
+	first := group[0].Ask
+	e := r.table.Load().byName[first.Backend]
+	if e == nil {
+		return ask.Errorf(ask.BackendLost, "The server that asked is no longer configured.")
+	}
+	msg, err := wire.Scan(threads[0].Message, r.limits.Scan)
+	if err != nil {
+		return lostCall(err)
+	}
+	x := &revival{relay: r, entry: e, first: first, msg: &msg, threads: threads, handles: handles}
+	if threads[0].Parked != "" {
+		err = x.parked(group, revived)
+	} else {
+		err = x.session(clients, group, revived)
+	}
+	if err != nil {
+		return lostCall(err)
+	}
+	return nil
+}
+
+// resume asks the backend to take the call up.
+func (x *revival) resume(hello Hello, sink Sink) (*Resumed, error) {
+	for _, h := range x.handles {
+		if h == nil {
+			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
+		}
+	}
+	return x.entry.Backend.Resume(hello, sink, x.handles...)
+}
+
+// revival is one call that is being taken up.
+type revival struct {
+	relay   *Relay
+	entry   *Entry
+	first   ask.Ask // of its asks
+	msg     *wire.Message
+	threads []thread
+	handles [][]byte
+}
+
+func (x *revival) asker() asker {
+	t := x.threads[0]
+	return asker{
+		relay: x.relay, backend: x.entry.Backend.Name(), who: t.Who, session: x.first.Session,
+		caps: t.Caps, during: x.msg.Method(), name: t.Name, client: t.Client,
+	}
+}
+
+// carry ties the asks to the questions that the backend has open.
+func (x *revival) carry(group []desk.Stored, c *call, questions []*Question, to func(i int) Peer, revived []desk.Revived) {
+	for i, s := range group {
+		k := &carried{asker: c.asker, q: questions[i], calls: []*call{c}, opened: make(chan struct{}), over: make(chan struct{})}
+		if s.Open {
+			c.opens(k)
+			c.clock.pause()
+		}
+		k.open(s.Ask.ID)
+		_, ways := c.asker.ways(x.entry, s.Ask.Kind, to(i))
+		revived[i] = desk.Revived{Asker: desk.Asker{Settled: k.settle}, Ways: ways}
+	}
+}
+
+// session takes up a call of a legacy session, and the session with it.
+func (x *revival) session(clients Returning, group []desk.Stored, revived []desk.Revived) error {
+	r, t := x.relay, x.threads[0]
+	s := &Session{
+		relay: r, at: t.At, id: x.first.Session, who: t.Who, access: nothing{},
+		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client,
+		ready: make(chan struct{}), calls: make(map[string]*call),
+	}
+	close(s.ready)
+	solo := r.solo(r.table.Load(), t.At) != nil
+	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own Peer) *Session {
+		s.peer = own
+		if solo {
+			s.soloEntry = x.entry
+		} else {
+			s.startJoin()
+		}
+		return s
+	})
+	if err != nil {
+		return err
+	}
+	a := x.asker()
+	a.of = s
+	c, ctx := newCall(life, x.msg, peer, a, r.timeout(x.entry), r.limits.CallCap)
+	var events Events = &soloEvents{s}
+	if !solo {
+		events = &joinEvents{s.join, x.entry.Backend.Name()}
+	}
+	resumed, err := x.resume(Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
+	if err != nil {
+		c.finish()
+		if solo {
+			s.soloLine = &lostLine{done: make(chan struct{})}
+		}
+		finish(fail(x.msg.Field(x.msg.ID), lostCall(err), era.Legacy))
+		return err
+	}
+	s.adopt(x.entry, resumed.Line)
+	key := wire.IDKey(x.msg.Field(x.msg.ID))
+	if err := s.begin(key, c); err != nil {
+		c.finish()
+		return err
+	}
+	x.carry(group, c, resumed.Questions, func(int) Peer { return peer }, revived)
+	r.running.Go(func() {
+		reply, err := resumed.Wait(ctx)
+		s.finished(key)
+		c.finish()
+		switch {
+		case c.isAbandoned() || cancelled(ctx, err):
+			finish(Response{})
+		case err != nil:
+			finish(failed(x.msg.Field(x.msg.ID), err, era.Legacy, reply.Event))
+		default:
+			finish(restore(reply, x.msg.Field(x.msg.ID)))
+		}
+	})
+	return nil
+}
+
+// adopt gives a session the line of a call that was taken up.
+func (s *Session) adopt(e *Entry, line Line) {
+	if s.soloEntry != nil {
+		s.soloLine = line
+		return
+	}
+	s.join.mu.Lock()
+	defer s.join.mu.Unlock()
+	s.join.slots[e.Backend.Name()] = &slot{backend: e.Backend, line: line}
+}
+
+// Admit says what the caller of a session from before a restart may use. It
+// comes before the session's first call; until then that is nothing.
+func (s *Session) Admit(a Access) {
+	s.mu.Lock()
+	s.access = a
+	s.mu.Unlock()
+	if s.soloEntry == nil {
+		return
+	}
+	if e := s.seen().byName[s.soloEntry.Backend.Name()]; e != nil {
+		s.mu.Lock()
+		s.soloEntry = e
+		s.mu.Unlock()
+	}
+}
+
+// seen is the table of backends as the session's caller sees it.
+func (s *Session) seen() *table {
+	s.mu.Lock()
+	a := s.access
+	s.mu.Unlock()
+	return s.relay.table.Load().seenBy(a)
+}
+
+// nothing is an access to nothing.
+type nothing struct{}
+
+func (nothing) Backend(string) bool      { return false }
+func (nothing) Tool(string, string) bool { return false }
+func (nothing) Key() string              { return "" }
+
+// parked takes up a call whose client was sent away with a question.
+func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
+	l, t := x.relay.lot, x.threads[0]
+	pk := &parked{
+		lot: l, id: t.Parked, who: t.Who, away: t.Away, revived: true,
+		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
+	}
+	for _, t := range x.threads {
+		pk.round = max(pk.round, t.Round)
+		if n, err := strconv.Atoi(t.Key[1:]); err == nil {
+			pk.keys = max(pk.keys, n)
+		}
+	}
+	if err := l.admit(pk); err != nil {
+		return err
+	}
+	pk.lease = &lease{key: leaseKey{x.entry.Backend, pk.who, "revived"}, holder: pk}
+	c, life := newCall(context.Background(), x.msg, nil, x.asker(), x.relay.timeout(x.entry), x.relay.limits.CallCap)
+	pk.call = c
+	resumed, err := x.resume(Hello{Principal: pk.who, Events: &leaseEvents{x.relay, pk.lease}}, pk)
+	if err != nil {
+		// Its client is told when it comes back.
+		c.finish()
+		pk.err = lostCall(err)
+		close(pk.done)
+		pk.wait()
+		return err
+	}
+	pk.lease.line = resumed.Line
+	offers := make([]*offer, len(group))
+	for i, s := range group {
+		offers[i] = &offer{pk, x.threads[i].Key}
+		if s.Open && (c.asker.caps.Form || s.Ask.Kind != ask.Form) {
+			_ = offers[i].Show(&s.Ask)
+		}
+	}
+	x.carry(group, c, resumed.Questions, func(i int) Peer { return offers[i] }, revived)
+	pk.wait()
+	x.relay.running.Go(func() {
+		pk.reply, pk.err = resumed.Wait(life)
+		c.finish()
+		close(pk.done)
+		closeLine(pk.lease.line)
+	})
+	return nil
+}
+
+// wait begins the wait for a client that was sent away.
+func (pk *parked) wait() {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	pk.patient = time.AfterFunc(pk.away, func() {
+		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
+	})
+}
+
+// lostLine stands for the line of a session whose backend did not outlive the
+// gateway. The client can fetch what it missed; with its next call it learns
+// that the session is over.
+type lostLine struct {
+	over sync.Once
+	done chan struct{}
+}
+
+func (l *lostLine) Welcome() wire.Message                { return wire.Message{} }
+func (l *lostLine) Notify(context.Context, []byte) error { return nil }
+func (l *lostLine) Listen()                              {}
+func (l *lostLine) Done() <-chan struct{}                { return l.done }
+func (l *lostLine) Close(context.Context)                { l.over.Do(func() { close(l.done) }) }
+
+func (l *lostLine) Call(ctx context.Context, _ Outgoing, _ Sink) (Reply, error) {
+	l.Close(ctx)
+	return Reply{}, lostCall(nil)
+}
