@@ -107,6 +107,7 @@ var dependencies = map[string]string{
 	"github.com/nats-io/nats-server/v2":        "the store, inside the process",
 	"github.com/nats-io/nats.go":               "speaks to the store",
 	"github.com/nats-io/nkeys":                 "tests: a store that wants to know who comes",
+	"github.com/prometheus/client_golang":      "figures in the form that everybody scrapes",
 	"github.com/rogpeppe/go-internal":          "tests: scripts of the command line",
 	"github.com/spf13/cobra":                   "the command line",
 	"github.com/santhosh-tekuri/jsonschema/v6": "tests: a second validator that must agree with the form language",

@@ -211,6 +211,8 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 		mux.Handle(metadataPath+resourcePath, metadata)
 		mux.Handle(metadataPath+resourcePath+"/{backend}", metadata)
 	}
+	mux.Handle("GET /healthz", d.guard.Public(http.HandlerFunc(g.health.Live)))
+	mux.Handle("GET /readyz", d.guard.Public(http.HandlerFunc(g.health.Ready)))
 	if g.desk == nil {
 		return mux, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -37,6 +38,9 @@ type gateway struct {
 	store   journal.Journal
 	desk    *desk.Desk // nil when questions are switched off
 	ledger  *observe.Ledger
+	metrics *observe.Metrics
+	auditor *observe.Auditor
+	health  *observe.Health
 	catalog *catalog.Cache
 	relay   *relay.Relay
 	surface *surface.Surface
@@ -61,8 +65,11 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, store: store, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
+	if err := g.observe(cfg); err != nil {
+		return nil, err
+	}
 	if cfg.Asks.Enabled {
-		if g.desk, err = newDesk(cfg, g.store, ring, home, g.ledger, log); err != nil {
+		if g.desk, err = newDesk(cfg, g.store, ring, home, g.auditor.Record, log); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +87,8 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		pages, authenticate = d, d.authenticate
 	}
 	g.relay, err = relay.New(relay.Config{
-		Pages: pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
+		Observe: counting{g.metrics},
+		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x relay.Crossing) (relay.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},
@@ -109,7 +117,32 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	g.metrics.SessionsFrom(g.surface.Sessions)
 	return g, nil
+}
+
+// observe sets up what is told of the gateway: figures, the audit, and health.
+func (g *gateway) observe(cfg *config.Config) (err error) {
+	info, _ := debug.ReadBuildInfo()
+	g.metrics, err = observe.NewMetrics(observe.MetricsConfig{Version: versionOf(info), Commit: commitOf(info), Now: time.Now, Log: g.log})
+	if err != nil {
+		return err
+	}
+	g.metrics.Backends(cfg.Enabled())
+	g.store = g.metrics.Timed(g.store)
+	g.auditor, err = observe.NewAuditor(observe.AuditConfig{Journal: g.store, Ledger: g.ledger, Metrics: g.metrics, Log: g.log, MaxPending: 16384})
+	if err != nil {
+		return err
+	}
+	g.health, err = observe.NewHealth(observe.HealthConfig{Probe: observe.Reaches(g.store), Log: g.log})
+	return err
+}
+
+// counting counts what the relay sees.
+type counting struct{ *observe.Metrics }
+
+func (c counting) Call(s relay.CallStats) {
+	c.Metrics.Call(observe.CallStats{Backend: s.Backend, Client: s.Client, Code: s.Code, Failed: s.Failed, Work: s.Work, People: s.People})
 }
 
 // restore takes up what was kept before a restart.
@@ -126,7 +159,7 @@ func (g *gateway) restore(ctx context.Context) error {
 	return err
 }
 
-func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, ledger *observe.Ledger, log *slog.Logger) (*desk.Desk, error) {
+func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {
 	return desk.New(desk.Config{
 		Now: time.Now,
 		Log: log,
@@ -152,7 +185,8 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 		},
 		MaxOpen: cfg.Asks.MaxOpen, MaxOpenPerSession: cfg.Asks.MaxOpenPerSession, MaxOpenPerPrincipal: cfg.Asks.MaxOpenPerPrincipal,
 		RatePerMinute: cfg.Asks.RatePerMinute, Burst: cfg.Asks.Burst,
-		Audit: ledger.Record,
+		Digest: func(answer []byte) []byte { return ring.Digest(seal.Audit, answer) },
+		Audit:  audit,
 	})
 }
 
@@ -218,6 +252,7 @@ func (g *gateway) reload(cfg *config.Config) error {
 		g.backends = kept
 		return err
 	}
+	g.metrics.Backends(cfg.Enabled())
 	g.relay.Swap(entries)
 	for name, b := range kept {
 		if next[name] != b {
@@ -252,6 +287,10 @@ func (g *gateway) close(ctx context.Context) {
 	if g.desk != nil {
 		g.desk.Close(ctx)
 	}
+	if err := g.auditor.Close(ctx); err != nil {
+		g.log.Warn("the end of the audit is lost", "err", err)
+	}
+	g.health.Close()
 	g.store.Close(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()

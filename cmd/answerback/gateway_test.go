@@ -55,6 +55,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 		c.Result("{}")
 	}})
 	g, url := inProcess(t, "asks: { burst: 1000 }\nbackends: { one: { url: "+b.URL+" } }\n")
+	idle := ours()
 	round := func(sessions int) {
 		type pending struct {
 			c *rig.Client
@@ -71,7 +72,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 		if open := g.desk.Open(); open != sessions {
 			t.Errorf("%d asks are open, want %d", open, sessions)
 		}
-		if ours() == 0 {
+		if ours() < idle+sessions {
 			t.Error("no goroutine was found where there are many")
 		}
 		for _, p := range all {
@@ -84,7 +85,7 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 	if open := g.desk.Open(); open != 0 {
 		t.Errorf("%d asks are still open", open)
 	}
-	rig.Eventually(t, func() bool { return ours() == 0 }, "goroutines of the gateway are left")
+	rig.Eventually(t, func() bool { return ours() <= idle }, "goroutines of the gateway are left")
 }
 
 // ours counts the goroutines that run code of the gateway. Those of idle

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 func newServeCmd() *cobra.Command {
@@ -77,9 +78,16 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		ln.Close()
 		return err
 	}
+	plant.Kill("serve.restored")
 	defer watchReloads(ctx, g, file, log)()
-	defer serveStatus(cfg.DataDir, g.ledger, d, log)()
+	defer serveStatus(cfg.DataDir, g, d, log)()
 
+	stopMetrics, err := serveMetrics(cfg.Metrics.Listen, g, log)
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	defer stopMetrics()
 	handler, err := d.handler(g)
 	if err != nil {
 		ln.Close()
@@ -91,6 +99,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		failed <- server.Serve(d.guard.Listener(ln, cfg.Limits.Connections, cfg.Limits.ConnectionsPerPeer))
 	}()
 	log.Info("serving", "url", "http://"+ln.Addr().String()+"/mcp", "backends", cfg.Enabled(), "version", version)
+	g.health.Started()
 	d.announce(os.Stderr, g.desk != nil, log)
 
 	select {
@@ -104,6 +113,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 // drain lets calls in flight end, still taking answers for them, and then
 // ends the rest.
 func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Duration, log *slog.Logger) error {
+	g.health.Draining()
 	log.Info("stopping", "drain", limit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -23,7 +23,7 @@ func statusSocket(dataDir string) string { return filepath.Join(dataDir, "status
 
 // serveStatus answers on the status socket until the function it returns is
 // called, which waits. A gateway without one serves all the same.
-func serveStatus(dataDir string, ledger *observe.Ledger, d *doors, log *slog.Logger) (stop func()) {
+func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop func()) {
 	path := statusSocket(dataDir)
 	ln, err := listenStatus(path)
 	if err != nil {
@@ -31,7 +31,8 @@ func serveStatus(dataDir string, ledger *observe.Ledger, d *doors, log *slog.Log
 		return func() {}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/status", ledger)
+	mux.Handle("/status", g.ledger)
+	mux.Handle("GET "+auditPath, observe.Export(g.store, log))
 	mux.HandleFunc("POST /signin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, d.signin.LocalLink()) })
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})

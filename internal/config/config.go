@@ -28,6 +28,7 @@ type Config struct {
 	Asks                  Asks               `yaml:"asks" doc:"Questions from servers to people and to clients' models." restart:"true"`
 	Journal               Journal            `yaml:"journal" doc:"Where questions are kept that somebody was promised will be kept." restart:"true"`
 	Audit                 Audit              `yaml:"audit" doc:"The record of every question and what became of it." restart:"true"`
+	Metrics               Metrics            `yaml:"metrics" doc:"Figures for Prometheus." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
 
@@ -71,6 +72,11 @@ type Journal struct {
 type Audit struct {
 	Keep     time.Duration `yaml:"keep" doc:"How long records are kept." min:"1h" max:"3650d"`
 	MaxBytes Size          `yaml:"max_bytes" doc:"Most disk that the records use; the oldest go first." min:"1MiB" max:"1024GiB"`
+}
+
+// Metrics says where figures are served.
+type Metrics struct {
+	Listen string `yaml:"listen" doc:"Address and port on which /metrics, /healthz and /readyz are served to whoever reaches them; they name backends, and nobody. Empty means nowhere, but for the health checks, which the main address has too."`
 }
 
 // Limits bounds what clients and servers may use.

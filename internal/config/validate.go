@@ -86,6 +86,11 @@ func (k *checker) network(c *Config) {
 	case !isLoopback(host) && !c.InsecureOpenToNetwork && !c.Identity.Authenticates():
 		k.add("listen", quoted(c.Listen)+" can be reached from the network, and nobody has to authenticate", "listen on 127.0.0.1, say with identity who may call, or set insecure_open_to_network: true if something else keeps strangers out")
 	}
+	if c.Metrics.Listen != "" {
+		if _, port, err := net.SplitHostPort(c.Metrics.Listen); err != nil || port == "" {
+			k.add("metrics.listen", quoted(c.Metrics.Listen)+" is not an address with a port", "write it as 127.0.0.1:9464")
+		}
+	}
 	if c.PublicURL != "" {
 		if u, err := url.Parse(c.PublicURL); err != nil || !isBase(u) {
 			k.add("public_url", "is not the address of a website", "write it as https://mcp.example.com, without user name, query and fragment")

@@ -46,6 +46,9 @@ type Config struct {
 	RatePerMinute int
 	Burst         int
 
+	// Digest stands for the bytes of an answer in the audit: it must not be
+	// possible to try out what they were.
+	Digest func([]byte) []byte
 	// Audit takes one record per transition of an ask. Records of one ask can
 	// arrive out of order where its events were simultaneous; their times tell.
 	Audit func(Record)
@@ -69,6 +72,7 @@ func (c *Config) check() error {
 		{"Journal", c.Journal == nil},
 		{"Seal", c.Seal == nil},
 		{"Unseal", c.Unseal == nil},
+		{"Digest", c.Digest == nil},
 		{"Audit", c.Audit == nil},
 	} {
 		if f.missing {

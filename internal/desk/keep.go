@@ -10,6 +10,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // storeTime bounds one attempt to store something about an ask.
@@ -26,9 +27,16 @@ func (d *Desk) persist(e *entry, p exchange.Persist) exchange.AskEvent {
 	}
 	var rev journal.Rev
 	if p.New {
+		plant.Kill("desk.create.before")
+		if plant.EarlyShow.On() {
+			return exchange.Persisted{}
+		}
 		rev, err = d.cfg.Journal.Create(ctx, r)
+		plant.Kill("desk.create.after")
 	} else {
+		plant.Kill("desk.update.before")
 		rev, err = d.cfg.Journal.Update(ctx, r)
+		plant.Kill("desk.update.after")
 	}
 	if err == nil {
 		e.rev = rev
@@ -52,7 +60,9 @@ func (d *Desk) note(e *entry, k exchange.Kept) {
 	defer cancel()
 	r, err := d.stored(e, k)
 	if err == nil {
+		plant.Kill("desk.note.before")
 		_, err = d.cfg.Journal.Update(ctx, r)
+		plant.Kill("desk.note.after")
 	}
 	if err != nil {
 		d.cfg.Log.Warn("delivery of an outcome not stored", "ask", e.ask.ID, "err", err)

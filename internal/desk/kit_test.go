@@ -3,6 +3,7 @@ package desk
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,6 +67,7 @@ func newKit(t testing.TB, change func(*Config)) *kit {
 			return plain, nil
 		},
 		Keep:                time.Hour,
+		Digest:              func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] },
 		Timeout:             func(ask.Kind) time.Duration { return 5 * time.Minute },
 		MaxOpen:             10_000,
 		MaxOpenPerSession:   1000,

@@ -10,6 +10,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // Viewer is somebody who proved who they are, outside any client: at a page,
@@ -58,6 +59,7 @@ func (d *Desk) Look(ctx context.Context, id string, who Viewer, surface string) 
 		return d.past(ctx, id, who, surface)
 	}
 	v := d.step(e, exchange.Opened{Rung: exchange.RungPage, By: who.Principal, Surface: surface})
+	plant.Kill("desk.look")
 	switch {
 	case v.notDone == nil:
 		return d.view(e), nil
@@ -101,6 +103,7 @@ func (d *Desk) Waiting(who Viewer, limit int) []View {
 		})
 	}
 	wg.Wait()
+	plant.Kill("desk.list")
 	views := make([]View, 0, len(found))
 	for i, e := range found {
 		if there[i] {
@@ -122,10 +125,14 @@ func (d *Desk) Submit(id string, who Viewer, surface string, answer ask.Answer) 
 		return Receipt{}, err
 	}
 	if e == nil {
+		if plant.DoubleSettle.On() {
+			return Receipt{}, nil
+		}
 		d.auditLate(Record{At: d.cfg.Now(), Transition: transitionLate, Ask: id}, who.Principal, surface, answer)
 		return Receipt{}, errTooLate
 	}
 	v := d.step(e, exchange.Submitted{Rung: exchange.RungPage, By: who.Principal, Surface: surface, Answer: answer})
+	plant.Kill("desk.submit")
 	return Receipt{Undelivered: v.undelivered}, v.err()
 }
 
@@ -170,7 +177,7 @@ func (d *Desk) held(id string, who Viewer, surface string) (*entry, error) {
 	switch {
 	case !forPeople(e.ask.Kind):
 		return nil, errUnknown
-	case !who.may(e.ask.Addressee):
+	case !who.may(e.ask.Addressee) && !plant.NoPrincipalCheck.On():
 		d.auditNotYours(e, From{Principal: who.Principal, Surface: surface}, ask.Answer{})
 		return nil, errNotYours
 	}

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
 	"time"
@@ -28,6 +27,7 @@ type Record struct {
 	Kind      ask.Kind
 	Backend   string
 	Name      string
+	Client    string
 	Addressee ask.Addressee
 	Since     time.Duration // since it was asked
 
@@ -40,7 +40,7 @@ type Record struct {
 	By      ask.Principal
 	Surface string
 	Action  ask.Action
-	Digest  string // SHA-256 of the answer's bytes, in hexadecimal
+	Digest  string // stands for the answer's bytes, in hexadecimal
 }
 
 // record begins a record about e.
@@ -52,6 +52,7 @@ func (d *Desk) record(e *entry, transition string, now time.Time) Record {
 		Kind:       e.ask.Kind,
 		Backend:    e.ask.Backend,
 		Name:       e.ask.Name,
+		Client:     e.ask.Client,
 		Addressee:  e.ask.Addressee,
 		Since:      now.Sub(e.ask.Asked),
 	}
@@ -72,12 +73,15 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 		r.Code, cause = a.Why.Code, a.Why.Cause
 	case exchange.TransitionOpened, exchange.TransitionConsented, exchange.TransitionExtended, exchange.TransitionAttempted:
 		r.By, r.Surface = a.By, a.Surface
+		if a.Rung != 0 {
+			r.Rung = a.Rung.String()
+		}
 	case exchange.TransitionSettled:
 		out := a.Outcome
 		d.counts.settled[out.Ending].Add(1)
 		r.Ending = out.Ending
 		if out.Ending == ask.Answered {
-			r.answeredBy(out.By, out.Surface, out.Answer)
+			d.answered(&r, out.By, out.Surface, out.Answer)
 		} else {
 			r.Code, cause = out.Err.Code, out.Err.Cause
 		}
@@ -89,7 +93,7 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 func (d *Desk) auditLate(r Record, by ask.Principal, surface string, answer ask.Answer) {
 	d.counts.late.Add(1)
 	r.Code = ask.TooLate
-	r.answeredBy(by, surface, answer)
+	d.answered(&r, by, surface, answer)
 	d.write(r, nil)
 }
 
@@ -97,11 +101,12 @@ func (d *Desk) auditLate(r Record, by ask.Principal, surface string, answer ask.
 func (d *Desk) auditNotYours(e *entry, from From, answer ask.Answer) {
 	r := d.record(e, transitionNotYours, d.cfg.Now())
 	r.Code = ask.NotYours
-	r.answeredBy(from.Principal, from.Surface, answer)
+	d.answered(&r, from.Principal, from.Surface, answer)
 	d.write(r, nil)
 }
 
-func (r *Record) answeredBy(by ask.Principal, surface string, answer ask.Answer) {
+// answered notes who gave an answer, and what stands for it.
+func (d *Desk) answered(r *Record, by ask.Principal, surface string, answer ask.Answer) {
 	r.By, r.Surface, r.Action = by, surface, answer.Action
 	if len(answer.Result) == 0 && len(answer.Error) == 0 {
 		return // somebody looked, and gave none
@@ -110,8 +115,7 @@ func (r *Record) answeredBy(by ask.Principal, surface string, answer ask.Answer)
 	if len(body) == 0 {
 		body = answer.Error
 	}
-	sum := sha256.Sum256(body)
-	r.Digest = hex.EncodeToString(sum[:])
+	r.Digest = hex.EncodeToString(d.cfg.Digest(body))
 }
 
 // write gives a record to the audit and one line to the log. The cause of an

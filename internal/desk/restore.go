@@ -9,6 +9,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // Revive takes up the askers of a group of asks after a restart, in the order
@@ -58,6 +59,10 @@ func (d *Desk) Restore(ctx context.Context, home string, revive Revive) (int, er
 		if kept.Delivery != 0 {
 			continue
 		}
+		plant.Kill("restore.read")
+		if kept.Outcome != nil && plant.LostAnswer.On() {
+			continue
+		}
 		e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
 		if e.open {
 			s := d.shard(e.ask.ID)
@@ -102,7 +107,9 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) {
 	}
 	ctx, cancel := context.WithTimeout(d.life, reviveTime)
 	defer cancel()
+	plant.Kill("restore.revive.before")
 	revived := revive(ctx, stored)
+	plant.Kill("restore.revive.after")
 	for i, e := range group {
 		by := revived[i]
 		if by.Lost != nil {
@@ -113,5 +120,6 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) {
 		// Whoever was shown the ask before may have it before them still: it
 		// is not shown again by itself.
 		d.step(e, exchange.Restarted{Lost: by.Lost})
+		plant.Kill("restore.taken")
 	}
 }

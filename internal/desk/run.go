@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // An ask's steps are serialised by its shard's lock; effects are performed
@@ -34,6 +35,9 @@ func (d *Desk) open(e *entry, now time.Time, ev exchange.Asked) (effects []excha
 	s := d.shard(e.ask.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if plant.UnboundedQueue.On() {
+		ev.Refuse = nil
+	}
 	switch {
 	case ev.Refuse != nil:
 	case s.closed:
@@ -98,6 +102,9 @@ func (d *Desk) step(e *entry, ev exchange.AskEvent) verdict {
 			continue
 		}
 		now := d.cfg.Now()
+		if _, ok := ev.(exchange.Submitted); ok && plant.LateAnswer.On() {
+			now = e.state.Deadline.Add(-1)
+		}
 		effects := e.advance(now, ev)
 		s.mu.Unlock()
 		return d.perform(e, now, effects)
@@ -119,6 +126,11 @@ func (d *Desk) perform(e *entry, now time.Time, effects []exchange.AskEffect) (v
 	for _, effect := range effects {
 		switch effect := effect.(type) {
 		case exchange.Persist:
+			if plant.AckBeforePersist.On() {
+				d.start(func() { time.Sleep(time.Second); d.persist(e, effect) })
+				v = d.report(e, exchange.Persisted{})
+				continue
+			}
 			v = d.report(e, d.persist(e, effect))
 		case exchange.Forget:
 			d.forget(e)
@@ -140,7 +152,7 @@ func (d *Desk) perform(e *entry, now time.Time, effects []exchange.AskEffect) (v
 		case exchange.Reply:
 			v.undelivered = d.reply(e, effect.Outcome)
 		case exchange.Late:
-			v.late = true
+			v.late = !plant.DoubleSettle.On()
 			d.auditLate(d.record(e, transitionLate, now), effect.By, effect.Surface, effect.Answer)
 		case exchange.NotDone:
 			v.notDone = effect.Why
@@ -164,6 +176,7 @@ func (e *entry) way(r exchange.Rung) Showing {
 
 func (d *Desk) show(e *entry, rung exchange.Rung) {
 	var ev exchange.AskEvent = exchange.Shown{Rung: rung}
+	plant.Kill("desk.show.before")
 	if to := e.way(rung); to != nil {
 		if err := to.Show(&e.ask); err != nil {
 			why, coded := errors.AsType[*ask.Error](err)
@@ -173,6 +186,7 @@ func (d *Desk) show(e *entry, rung exchange.Rung) {
 			ev = exchange.ShowFailed{Rung: rung, Why: why}
 		}
 	}
+	plant.Kill("desk.show.after")
 	d.step(e, ev)
 }
 
@@ -183,6 +197,7 @@ func (d *Desk) arm(e *entry, in time.Duration) {
 	defer s.mu.Unlock()
 	switch {
 	case e.state.Phase == exchange.PhaseSettled || s.closed && e.state.Kept:
+	case e.taken != nil && plant.LostTimer.On():
 	case e.timer == nil:
 		e.timer = time.AfterFunc(in, func() { d.step(e, exchange.Tick{}) })
 	default:
@@ -200,7 +215,13 @@ func (d *Desk) reply(e *entry, out ask.Outcome) *ask.Error {
 	if e.taken != nil {
 		<-e.taken
 	}
-	if err := e.asker.Settled(out); err != nil {
+	if plant.LeakedSecret.On() {
+		d.cfg.Log.Info("ask settled", "ask", e.ask.ID, "answer", string(out.Answer.Result))
+	}
+	plant.Kill("desk.reply.before")
+	err := e.asker.Settled(out)
+	plant.Kill("desk.reply.after")
+	if err != nil {
 		why := ask.From(err)
 		d.step(e, exchange.Undeliverable{Why: why})
 		return why

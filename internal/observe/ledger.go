@@ -1,8 +1,3 @@
-// Package observe keeps what the gateway knows about its own work: how the
-// questions of each backend ended.
-//
-// It counts and tells; it decides nothing, and holds no ids, no principals
-// and no values.
 package observe
 
 import (

@@ -2,10 +2,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -77,6 +79,21 @@ func (c *call) endAsks(how ask.Ending, why *ask.Error) {
 	for _, k := range open {
 		k.end(how, why)
 	}
+}
+
+// report tells how the call went. It is for calls in which a client waits.
+func (c *call) report(client era.Era, resp Response, err error) {
+	o := c.asker.relay.observe
+	if o == nil {
+		return
+	}
+	s := CallStats{Backend: c.asker.backend, Client: client}
+	s.Work, s.People = c.clock.spent()
+	if _, upstream := errors.AsType[*UpstreamError](err); err != nil && !upstream {
+		s.Code = ask.CodeOf(err)
+	}
+	s.Failed = s.Code == "" && (err != nil || resp.Failed)
+	o.Call(s)
 }
 
 // Notify passes a notification of the backend on to the client.

@@ -54,6 +54,20 @@ func (k *clock) stop() {
 	k.timer.Stop()
 }
 
+// spent gives the time that the call has worked, and that in which somebody
+// was asked.
+func (k *clock) spent() (work, people time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	total := now.Sub(k.started)
+	if k.call.Phase == exchange.CallNew {
+		return total, 0
+	}
+	work = min(total, k.limits.Work-k.call.Work.Remaining(now))
+	return work, total - work
+}
+
 // ring looks whether time is really up.
 func (k *clock) ring() { k.step(exchange.Tick{}) }
 

@@ -183,6 +183,8 @@ type Response struct {
 	// Event says that the backend sent it as an event of a stream: a client
 	// that takes both gets it the way the backend chose.
 	Event bool
+	// Failed says that the backend answered with an error.
+	Failed bool
 	// Unsent is called when the response could not be sent; it may be nil.
 	Unsent func()
 }

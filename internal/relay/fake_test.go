@@ -149,7 +149,7 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 			_, err := ring.Verify(seal.Ask, id)
 			return journal.Key{Home: "home", ID: id}, err
 		},
-		Journal: store, Keep: time.Hour,
+		Journal: store, Keep: time.Hour, Digest: func([]byte) []byte { return nil },
 		Seal:    func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
 		Unseal:  func(id string, b []byte) ([]byte, error) { return ring.Unseal(seal.Secret, []byte(id), string(b)) },
 		Timeout: func(ask.Kind) time.Duration { return time.Hour },

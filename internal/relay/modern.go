@@ -43,6 +43,9 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	} else {
 		resp, err = (&modernJoin{round: rd, table: t}).do(ctx)
 	}
+	if msg.Method() != "subscriptions/listen" {
+		c.report(era.Modern, resp, err)
+	}
 	if err != nil {
 		return failed(id, err, era.Modern, resp.Event)
 	}

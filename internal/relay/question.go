@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -47,18 +48,18 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		a.reply(q, []byte("{}"), nil)
 		return
 	case !ok:
-		a.refuse(q, ask.Errorf(ask.UnknownMethod, "The gateway does not carry "+q.Method+" to clients."))
+		a.turnDown(q, ask.Errorf(ask.UnknownMethod, "The gateway does not carry "+q.Method+" to clients."))
 		return
 	case a.alone:
-		a.refuse(q, ask.Errorf(ask.NoClient, "No client is available: it cannot be asked in the middle of "+a.during+"."))
+		a.turnDown(q, ask.Errorf(ask.NoClient, "No client is available: it cannot be asked in the middle of "+a.during+"."))
 		return
 	case r.desk == nil:
-		a.refuse(q, ask.Errorf(ask.SwitchedOff, "Questions to clients are switched off at the gateway (asks.enabled)."))
+		a.turnDown(q, ask.Errorf(ask.SwitchedOff, "Questions to clients are switched off at the gateway (asks.enabled)."))
 		return
 	}
 	e := r.table.Load().byName[a.backend]
 	if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps)); err != nil {
-		a.refuse(q, err)
+		a.turnDown(q, err)
 		return
 	}
 
@@ -66,7 +67,7 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	// A question that may be any of several calls' ends with none of them in
 	// particular: only an ask with one call ends with it.
 	if len(calls) == 1 && !calls[0].opens(k) {
-		a.refuse(q, ask.Errorf(ask.ClientCancelled, "The call that asked was cancelled."))
+		a.turnDown(q, ask.Errorf(ask.ClientCancelled, "The call that asked was cancelled."))
 		return
 	}
 	for _, c := range calls {
@@ -164,7 +165,9 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 	case ask.Withdrawn, 0:
 		// The backend took it back, or will be told after a restart.
 	case ask.Answered:
+		plant.Kill("relay.reply.before")
 		undelivered = k.asker.reply(k.q, out.Answer.Result, out.Answer.Error)
+		plant.Kill("relay.reply.after")
 	default:
 		undelivered = k.asker.refuse(k.q, out.Err)
 	}
@@ -174,6 +177,14 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 		c.clock.resume()
 	}
 	return undelivered
+}
+
+// turnDown refuses a question that does not reach the desk.
+func (a asker) turnDown(q *Question, why *ask.Error) {
+	if a.relay.observe != nil {
+		a.relay.observe.Refused(why.Code)
+	}
+	_ = a.refuse(q, why)
 }
 
 // refuse answers a question with an error of the gateway's.

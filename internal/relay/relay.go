@@ -56,6 +56,24 @@ type Config struct {
 	Limits  Limits
 	// Cross serves a legacy session from a modern backend.
 	Cross func(Crossing) (Line, error)
+	// Observe is told of every call that has ended, and of every question
+	// that was refused before it reached the desk. Nil means that nobody is.
+	Observe Observer
+}
+
+// Observer counts. It is called from many goroutines and must not wait.
+type Observer interface {
+	Call(CallStats)
+	Refused(ask.Code)
+}
+
+// CallStats is what a call took.
+type CallStats struct {
+	Backend      string
+	Client       era.Era
+	Code         ask.Code      // why the gateway failed it, "" where the backend answered
+	Failed       bool          // whether the backend answered with an error of its own
+	Work, People time.Duration // the backend's time, and that of whoever was asked
 }
 
 // Limits bound what clients can make the relay hold.
@@ -82,6 +100,7 @@ type Relay struct {
 	limits  Limits
 
 	cross   func(Crossing) (Line, error)
+	observe Observer
 	pool    *pool
 	lot     *lot
 	running sync.WaitGroup // calls that outlive their requests
@@ -120,6 +139,7 @@ func New(cfg Config) (*Relay, error) {
 		desk: cfg.Desk, pages: cfg.Pages, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		cross:    cfg.Cross,
+		observe:  cfg.Observe,
 		sessions: make(map[*Session]struct{}),
 	}
 	r.pool = &pool{relay: r, idle: make(map[leaseKey][]*lease)}
@@ -244,7 +264,7 @@ func restore(reply Reply, id []byte) Response {
 			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
 		}
 	}
-	return Response{Body: body, Status: reply.Status, Event: reply.Event, Unsent: reply.Unsent}
+	return Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
 }
 
 // result builds a response of the relay's own.

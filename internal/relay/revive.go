@@ -10,6 +10,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -216,6 +217,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		finish(fail(x.msg.Field(x.msg.ID), lostCall(err), era.Legacy))
 		return err
 	}
+	plant.Kill("relay.resumed.session")
 	s.adopt(x.entry, resumed.Line)
 	key := wire.IDKey(x.msg.Field(x.msg.ID))
 	if err := s.begin(key, c); err != nil {
@@ -309,6 +311,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 		pk.wait()
 		return err
 	}
+	plant.Kill("relay.resumed.parked")
 	pk.lease.line = resumed.Line
 	offers := make([]*offer, len(group))
 	for i, s := range group {

@@ -144,6 +144,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 	} else {
 		resp, err = s.join.call(ctx, c)
 	}
+	c.report(era.Legacy, resp, err)
 	if c.isAbandoned() || cancelled(ctx, err) {
 		return Response{}
 	}

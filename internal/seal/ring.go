@@ -29,9 +29,10 @@ const (
 	Resume  Purpose = "resume"        // the handle from which a backend resumes a call
 	Secret  Purpose = "secret"        // a stored credential or sensitive value
 	Cursor  Purpose = "cursor"        // the cursor of a paged list
+	Audit   Purpose = "audit"         // the digest of an answer in the audit
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32
@@ -151,6 +152,12 @@ func mac(dst []byte, pool *sync.Pool, msg []byte) []byte {
 	dst = h.Sum(dst)
 	pool.Put(h)
 	return dst
+}
+
+// Digest stands for data where data itself must not: the same data has the
+// same digest, and without the ring nobody can try out what it might be.
+func (r *Ring) Digest(p Purpose, data []byte) []byte {
+	return mac(nil, &r.primary().purpose(p).id, data)
 }
 
 func (r *ring) primary() *key { return r.keys[0] }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // maxPayload holds the largest frame with its headers.
@@ -50,7 +52,7 @@ func (e *engine) options() *server.Options {
 		MaxPayload:             maxPayload,
 		JetStream:              true,
 		StoreDir:               e.cfg.Dir,
-		SyncAlways:             true, // an acknowledgement means disk
+		SyncAlways:             !plant.SyncOff.On(), // an acknowledgement means disk
 		JetStreamMaxMemory:     e.cfg.MaxMemory,
 		JetStreamMaxStore:      e.cfg.MaxStore,
 		DisableJetStreamBanner: true,
@@ -74,7 +76,7 @@ func (e *engine) start() error {
 		stop(s)
 		return unavailable("the store in "+e.cfg.Dir+" does not start: see the log at level debug", nil)
 	}
-	if c := s.JetStreamConfig(); c == nil || !c.SyncAlways {
+	if c := s.JetStreamConfig(); c == nil || !c.SyncAlways && !plant.SyncOff.On() {
 		stop(s)
 		return unavailable("the store in "+e.cfg.Dir+" does not sync what it acknowledges", nil)
 	}

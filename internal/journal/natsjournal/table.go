@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // table is one stream that keeps the last message of each subject.
@@ -68,7 +69,9 @@ func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
 	if err := t.dispel(ctx); err != nil {
 		return journal.Rev{}, unavailable("storing "+w.subject+" after a write whose fate is unknown", err)
 	}
+	plant.Kill("journal.put.before")
 	rev, n, err := t.publish(ctx, w, t.stamps())
+	plant.Kill("journal.put.after")
 	switch {
 	case err == nil:
 		t.count(&w, rev.Seq)

@@ -154,6 +154,9 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Sessions is how many legacy sessions are open.
+func (s *Surface) Sessions() int { return int(s.sessions.total.Load()) }
+
 // endpoint reads the name of an endpoint from a path: "" for /mcp.
 func endpoint(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, "/mcp")

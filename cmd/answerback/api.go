@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/identity"
+	"github.com/answerback/answerback/internal/surface/api"
+)
+
+// newAPI makes the API of a gateway for those of whom who says who they are.
+func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Handler, error) {
+	if g.desk == nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			api.Refuse(w, http.StatusNotFound, ask.Errorf(ask.SwitchedOff, "Questions are switched off at this gateway."))
+		}), nil
+	}
+	return api.New(api.Config{Desk: g.desk, Who: who, Log: g.log})
+}
+
+// viewer says who calls the API.
+func (d *doors) viewer(r *http.Request) (desk.Viewer, error) {
+	if d.open {
+		caller, err := d.authenticate(r)
+		return desk.Viewer{Principal: caller.Principal}, err
+	}
+	person, err := d.bearer.Authenticate(r)
+	if err != nil {
+		return desk.Viewer{}, err
+	}
+	return desk.Viewer{Principal: person.Principal, Groups: d.groups.Of(person)}, nil
+}
+
+// localViewer is who calls the API through the socket in the data directory,
+// which only the gateway's owner can open.
+func localViewer(*http.Request) (desk.Viewer, error) {
+	return desk.Viewer{Principal: identity.Local}, nil
+}

@@ -1,0 +1,28 @@
+// Package plant is for the tests that show that other tests can fail: named
+// points at which the process kills itself, and named bugs.
+//
+// It is compiled in with the build tag plant alone. Such a build behaves as
+// every other one until its environment says otherwise: ANSWERBACK_KILL_AT
+// names a point, and after a colon the pass at which the process dies there
+// (the first, if nothing is said); ANSWERBACK_BUG names a bug. Without the tag
+// nothing of it is left in the program, not even the names.
+//
+// It is not for switches that an operator may want.
+package plant
+
+// Bug names a mistake that is planted in the program.
+type Bug string
+
+// Every bug that can be planted.
+const (
+	AckBeforePersist Bug = "ack_before_persist" // what must be stored is acknowledged first, and stored later
+	SyncOff          Bug = "sync_off"           // the store acknowledges what is not on disk
+	DoubleSettle     Bug = "double_settle"      // whoever answers second is told that their answer was taken
+	NoPrincipalCheck Bug = "no_principal_check" // somebody else's question can be seen and answered
+	LostTimer        Bug = "lost_timer"         // the deadline of a restored question is not watched
+	LeakedSecret     Bug = "leaked_secret"      // what somebody answered is logged
+	UnboundedQueue   Bug = "unbounded_queue"    // questions beyond the limits are taken
+	LateAnswer       Bug = "late_answer"        // an answer after the deadline is taken
+	LostAnswer       Bug = "lost_answer"        // an answer from before a restart is not given to its asker
+	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and never stored
+)
