@@ -87,6 +87,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		pages, authenticate = d, d.authenticate
 	}
 	g.relay, err = relay.New(relay.Config{
+		Results: results{g.store.Shelf("results"), ring},
 		Observe: counting{g.metrics},
 		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x relay.Crossing) (relay.Line, error) {
@@ -223,7 +224,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy})
+		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked})
 	}
 	return entries, nil
 }

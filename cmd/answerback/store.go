@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/journal/natsjournal"
+	"github.com/answerback/answerback/internal/seal"
 )
 
 // openStore opens the durable record: in the data directory, or at a cluster.
@@ -31,4 +33,28 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journ
 // forgetful is the record of a gateway that ends with its one client.
 func forgetful() (journal.Journal, error) {
 	return memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 256 << 20, MaxAudit: 10_000})
+}
+
+// results keeps, sealed, the responses of calls whose clients are away.
+type results struct {
+	shelf journal.Shelf
+	ring  *seal.Ring
+}
+
+// Keep stores a response for a while.
+func (r results) Keep(ctx context.Context, id string, value []byte, ttl time.Duration) error {
+	_, err := r.shelf.Put(ctx, id, journal.Rev{}, []byte(r.ring.Seal(seal.Secret, []byte(id), value)), ttl)
+	return err
+}
+
+// Kept gives a response, nil where there is none.
+func (r results) Kept(ctx context.Context, id string) ([]byte, error) {
+	item, err := r.shelf.Get(ctx, id)
+	if errors.Is(err, journal.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.ring.Unseal(seal.Secret, []byte(id), string(item.Value))
 }

@@ -98,18 +98,19 @@ type Limits struct {
 
 // Backend is one server: a program to start, or an address to call.
 type Backend struct {
-	Command     string                 `yaml:"command" doc:"Program to start and to speak to over standard input and output. Exactly one of command and url is needed."`
-	Args        []string               `yaml:"args" doc:"Arguments of the program. Anybody on the machine can read them: secrets belong in env."`
-	Env         map[string]secret.Text `yaml:"env" doc:"Environment variables of the program. Values are secret and never shown."`
-	Dir         string                 `yaml:"dir" doc:"Directory to start the program in. A relative path starts at the configuration file." default:"the gateway's own"`
-	URL         string                 `yaml:"url" doc:"Address of the server, http or https."`
-	Transport   string                 `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE." enum:"auto,http,sse,stdio"`
-	Headers     map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
-	Tools       Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
-	CallTimeout time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
-	Away        time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`
-	AnsweredBy  string                 `yaml:"answered_by" doc:"The group of identity.groups that answers this server's forms, on the pages, in place of the caller."`
-	Disabled    bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
+	Command       string                 `yaml:"command" doc:"Program to start and to speak to over standard input and output. Exactly one of command and url is needed."`
+	Args          []string               `yaml:"args" doc:"Arguments of the program. Anybody on the machine can read them: secrets belong in env."`
+	Env           map[string]secret.Text `yaml:"env" doc:"Environment variables of the program. Values are secret and never shown."`
+	Dir           string                 `yaml:"dir" doc:"Directory to start the program in. A relative path starts at the configuration file." default:"the gateway's own"`
+	URL           string                 `yaml:"url" doc:"Address of the server, http or https."`
+	Transport     string                 `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE." enum:"auto,http,sse,stdio"`
+	Headers       map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
+	Tools         Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
+	CallTimeout   time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
+	Away          time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`
+	AnsweredBy    string                 `yaml:"answered_by" doc:"The group of identity.groups that answers this server's forms, on the pages, in place of the caller."`
+	TaskWhenAsked bool                   `yaml:"task_when_asked" doc:"Turn a call in which somebody is asked into a task, for clients that declare the tasks extension: they poll, however long a person takes."`
+	Disabled      bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
 
 	// written keeps url and args as they stand in the file where variables
 	// were expanded in them, because what came from the environment may be

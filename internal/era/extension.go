@@ -52,3 +52,21 @@ func WithoutTasks(caps []byte) []byte {
 	}
 	return wire.Splice(nil, caps, edits...)
 }
+
+// WithTasks gives the capabilities object with the tasks extension declared,
+// every other byte as it was. What is not an object is returned as it is.
+func WithTasks(caps []byte) []byte {
+	obj, err := wire.Value(caps)
+	if err != nil || caps[obj.Start] != '{' {
+		return caps
+	}
+	at := object(caps, obj, "extensions")
+	if at.IsZero() {
+		caps = Without(caps, "extensions")
+		if obj, err = wire.Value(caps); err != nil {
+			return caps
+		}
+		return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, "extensions", []byte(`{"`+Tasks+`":{}}`)))
+	}
+	return wire.Splice(nil, caps, wire.Set(caps, at, wire.Get(caps, at, Tasks), Tasks, []byte("{}")))
+}

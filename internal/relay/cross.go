@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
@@ -56,18 +57,26 @@ func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
 }
 
 // stateless gives a line for modern requests to a backend of either era. A
-// legacy backend is crossed to; so is a modern one, for calls in which it may
-// ask what the client itself cannot be asked: then the gateway takes the
-// rounds on itself.
-func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, method string) (Line, error) {
+// legacy backend is crossed to; so is a modern one where the gateway drives:
+// then it takes the rounds on itself.
+func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (Line, error) {
 	discovered, err := e.Backend.Discover(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if discovered.Kind != 0 && !(asks(method) && r.told(e, who, caps) != caps) {
+	if discovered.Kind != 0 && !drive {
 		return e.Backend.Stateless(ctx, who)
 	}
 	return &crossed{relay: r, entry: e, who: who, caps: caps}, nil
+}
+
+// drives reports whether the gateway takes the rounds of a request on itself,
+// because the backend may ask in it what the client itself cannot be asked, or
+// because the call may become a task of the gateway's.
+func (rd *round) drives(to found) bool {
+	msg := rd.call.msg
+	return asks(msg.Method()) && (rd.relay.told(to.entry, rd.who, rd.caps) != rd.caps ||
+		to.entry.Tasks && era.Extends(msg.Field(msg.MetaCapabilities), era.Tasks))
 }
 
 // asks reports whether a server may ask something in the middle of a request
@@ -106,6 +115,8 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 		msg = &m
 	}
 	switch method := msg.Method(); {
+	case isTask(method) && strings.HasPrefix(out.Name, ownTask):
+		return x.taskCall(ctx, msg, out.Name)
 	case era.Removed(method) || isTask(method):
 		return Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
 	case method == "server/discover":
@@ -123,7 +134,7 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 // parked begins a call, or finds the one that a retry belongs to.
 func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parked, error) {
 	if !msg.RequestState.IsZero() {
-		return x.relay.lot.attach(x.who, msg.Text(msg.RequestState))
+		return x.relay.lot.attach(ctx, x.who, msg.Text(msg.RequestState))
 	}
 	return x.relay.lot.start(ctx, x.entry, x.who, x.caps, msg, name)
 }
@@ -138,7 +149,7 @@ func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error
 	w := l.line.Welcome()
 	text, _ := wire.Unquote(wire.Get(w.Raw, w.Result, "instructions").Of(w.Raw))
 	body := era.DiscoverResult(era.Discovery{
-		Capabilities: era.WithoutTasks(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw)),
+		Capabilities: x.entry.tasked(era.WithoutTasks(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw))),
 		ServerInfo:   wire.Get(w.Raw, w.Result, "serverInfo").Of(w.Raw),
 		Instructions: text,
 	})

@@ -86,7 +86,7 @@ func (j *modernJoin) share(filter wire.Span, uris []byte, tasks []wire.Edit) []w
 
 // listenAt listens at one backend.
 func (j *modernJoin) listenAt(ctx context.Context, e *Entry, edits []wire.Edit, to *backendStream) error {
-	line, err := j.relay.stateless(ctx, e, j.who, j.caps, j.call.msg.Method())
+	line, err := j.relay.stateless(ctx, e, j.who, j.caps, false)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,10 +87,14 @@ func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
 	if err != nil {
 		return Response{Event: reply.Event}, err
 	}
-	if method == "tools/list" {
-		if reply, err = filterTools(e.Filter, reply); err != nil {
-			return Response{}, err
-		}
+	switch {
+	case method == "tools/list":
+		reply, err = filterTools(e.Filter, reply)
+	case method == "server/discover" && e.Tasks:
+		reply, err = rd.relay.advertised(e, reply)
+	}
+	if err != nil {
+		return Response{}, err
 	}
 	return restore(reply, rd.call.msg.Field(rd.call.msg.ID)), nil
 }
@@ -119,7 +124,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
 	rd.call.asker.backend = name
-	line, err := rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, msg.Method())
+	line, err := rd.line(ctx, to)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -147,6 +152,15 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 		reply.Status = statusOf(&reply.Msg)
 	}
 	return rd.typed(name, reply)
+}
+
+// line gives the line for the request. A task of the gateway's own is where
+// its call is.
+func (rd *round) line(ctx context.Context, to found) (Line, error) {
+	if isTask(rd.call.msg.Method()) && strings.HasPrefix(to.own, ownTask) {
+		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps}, nil
+	}
+	return rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))
 }
 
 // statusOf gives the HTTP status of a response that came over a transport
@@ -289,6 +303,9 @@ func (j *modernJoin) capabilities(ctx context.Context) []byte {
 	var tasks atomic.Bool
 	var wg sync.WaitGroup
 	for i := range j.table.entries {
+		if j.table.entries[i].Tasks {
+			tasks.Store(true)
+		}
 		b := j.table.entries[i].Backend
 		wg.Go(func() {
 			m, err := b.Discover(ctx)
@@ -314,7 +331,7 @@ func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
 		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
 		meta := append([]byte(nil), msg.Field(msg.Meta)...)
 		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
-			line, err := j.relay.stateless(ctx, e, j.who, j.caps, l.Method())
+			line, err := j.relay.stateless(ctx, e, j.who, j.caps, false)
 			if err != nil {
 				return nil, err
 			}

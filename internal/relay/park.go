@@ -49,7 +49,9 @@ type parked struct {
 	changed chan struct{} // has room for one: a question came or went
 
 	mu      sync.Mutex
-	round   int    // the one that may come next
+	round   int  // the one that may come next
+	tasks   bool // it may become a task
+	created time.Time
 	revived bool   // from before a restart: a later round may have been given out
 	open    []open // questions without an answer
 	keys    int
@@ -71,7 +73,7 @@ type open struct {
 // start begins a new call on a session of its own.
 func (l *lot) start(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, msg *wire.Message, name string) (*parked, error) {
 	pk := &parked{
-		lot: l, id: rand.Text(), who: who, away: l.relay.limits.Away,
+		lot: l, id: ownTask + rand.Text(), who: who, away: l.relay.limits.Away, tasks: e.Tasks, created: time.Now(),
 		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
 	}
 	if e.Away > 0 {
@@ -139,13 +141,11 @@ func (l *lot) end(why *ask.Error) {
 
 // attach finds the call that a retry belongs to. A state is good for one
 // retry: of two at the same time one is refused.
-func (l *lot) attach(who ask.Principal, state string) (*parked, error) {
+func (l *lot) attach(ctx context.Context, who ask.Principal, state string) (*parked, error) {
 	id, round, _ := strings.Cut(state, ".")
 	n, err := strconv.Atoi(round)
-	l.mu.Lock()
-	pk := l.calls[id]
-	l.mu.Unlock()
-	if err != nil || pk == nil || pk.who != who {
+	pk := l.find(ctx, who, id)
+	if err != nil || pk == nil {
 		return nil, ask.Errorf(ask.BadState, "The call that this requestState belongs to is over. Call again without it.")
 	}
 	pk.mu.Lock()
@@ -167,10 +167,24 @@ func (pk *parked) run(ctx context.Context, out Outgoing) {
 	// The session is free before the client hears the end, so that its next
 	// call finds it; closing one may take a while.
 	kept := pk.lot.relay.pool.keep(pk.lease, pk.err == nil)
-	close(pk.done)
+	pk.finished()
 	if !kept {
 		closeLine(pk.lease.line)
 	}
+}
+
+// finished ends the wait for the backend. What no client waits for is kept.
+func (pk *parked) finished() {
+	pk.mu.Lock()
+	away := pk.sink == nil && !pk.gone
+	if pk.patient != nil {
+		pk.patient.Reset(pk.away)
+	}
+	pk.mu.Unlock()
+	if away {
+		pk.keepReply()
+	}
+	close(pk.done)
 }
 
 // serve takes part in the call for one round: it gives the final reply, or
@@ -196,11 +210,18 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 			return pk.collect(msg)
 		case <-pk.changed:
 		case <-gather:
-			if pk.waits() {
+			switch {
+			case !pk.waits():
+				gather = nil
+			case pk.mayTask(msg):
+				return pk.becomeTask(msg)
+			default:
 				return pk.inputRequired(msg)
 			}
-			gather = nil
 		case <-budget:
+			if pk.mayTask(msg) {
+				return pk.becomeTask(msg)
+			}
 			return pk.inputRequired(msg)
 		case <-ctx.Done():
 			why := ask.From(context.Cause(ctx))
@@ -272,10 +293,25 @@ func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
 	pk.mu.Lock()
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), msg.Field(msg.ID)...)
 	b = append(b, `,"result":{"resultType":"input_required"`...)
-	for i, o := range pk.open {
-		if i == 0 {
-			b = append(b, `,"inputRequests":{`...)
-		} else {
+	if len(pk.open) > 0 {
+		b = appendOpen(append(b, `,"inputRequests":`...), pk.open)
+	}
+	b = append(b, `,"requestState":"`+pk.id+"."+strconv.Itoa(pk.round)+`"}}`...)
+	pk.patient = time.AfterFunc(pk.away, func() {
+		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
+	})
+	pk.mu.Unlock()
+	m, err := wire.Scan(b, pk.lot.relay.limits.Scan)
+	return Reply{Msg: m, Status: 200, Unsent: func() {
+		pk.end(ask.Errorf(ask.ClientGone, "The client did not get the question."))
+	}}, err
+}
+
+// appendOpen writes open questions as a client of the modern era gets them.
+func appendOpen(b []byte, questions []open) []byte {
+	b = append(b, '{')
+	for i, o := range questions {
+		if i > 0 {
 			b = append(b, ',')
 		}
 		b = wire.AppendString(b, o.key)
@@ -287,18 +323,7 @@ func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
 		}
 		b = append(append(append(b, `,"params":`...), params...), '}')
 	}
-	if len(pk.open) > 0 {
-		b = append(b, '}')
-	}
-	b = append(b, `,"requestState":"`+pk.id+"."+strconv.Itoa(pk.round)+`"}}`...)
-	pk.patient = time.AfterFunc(pk.away, func() {
-		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
-	})
-	pk.mu.Unlock()
-	m, err := wire.Scan(b, pk.lot.relay.limits.Scan)
-	return Reply{Msg: m, Status: 200, Unsent: func() {
-		pk.end(ask.Errorf(ask.ClientGone, "The client did not get the question."))
-	}}, err
+	return append(b, '}')
 }
 
 // collect hands the final reply over. It is then nobody's any more.

@@ -37,18 +37,24 @@ type Entry struct {
 	// Away bounds how long a call waits for a client that was sent away with
 	// a question. Zero means the relay's own.
 	Away time.Duration
+	// Tasks lets a call in which somebody is asked become a task, where its
+	// client takes tasks.
+	Tasks bool
 	// AnsweredBy is the group that answers the backend's forms in place of
 	// the caller, "" for none.
 	AnsweredBy string
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
-// off. Pages may be nil: then there are none. All else is required.
+// off. Pages may be nil: then there are none. Results may be nil: then the
+// responses of calls whose clients are away die with the gateway. All else is
+// required.
 type Config struct {
 	Entries []Entry
 	Names   Names
 	Desk    *desk.Desk
 	Pages   Pages
+	Results Results
 	Ring    *seal.Ring
 	Catalog *catalog.Cache
 	Log     *slog.Logger
@@ -92,6 +98,7 @@ type Limits struct {
 type Relay struct {
 	desk    *desk.Desk
 	pages   Pages
+	results Results
 	ring    *seal.Ring
 	catalog *catalog.Cache
 	log     *slog.Logger
@@ -136,7 +143,7 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: every limit must be set")
 	}
 	r := &Relay{
-		desk: cfg.Desk, pages: cfg.Pages, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,

@@ -287,7 +287,7 @@ func (nothing) Key() string              { return "" }
 func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	l, t := x.relay.lot, x.threads[0]
 	pk := &parked{
-		lot: l, id: t.Parked, who: t.Who, away: t.Away, revived: true,
+		lot: l, id: t.Parked, who: t.Who, away: t.Away, revived: true, tasks: x.entry.Tasks, created: x.first.Asked,
 		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
 	}
 	for _, t := range x.threads {
@@ -325,7 +325,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	x.relay.running.Go(func() {
 		pk.reply, pk.err = resumed.Wait(life)
 		c.finish()
-		close(pk.done)
+		pk.finished()
 		closeLine(pk.lease.line)
 	})
 	return nil
@@ -335,7 +335,11 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 func (pk *parked) wait() {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	pk.patient = time.AfterFunc(pk.away, func() {
+	patience := pk.away
+	if pk.tasks {
+		patience = pk.lot.relay.limits.CallCap
+	}
+	pk.patient = time.AfterFunc(patience, func() {
 		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
 	})
 }

@@ -134,6 +134,44 @@ func TestModernCallSurvivesACrash(t *testing.T) {
 	})
 }
 
+// A call that became a task is polled across a crash.
+func TestTaskSurvivesACrash(t *testing.T) {
+	for name, door := range map[string][2]string{"solo": {"/one", ""}, "joined": {"", "one__"}} {
+		t.Run(name, func(t *testing.T) {
+			runs := &atomic.Int64{}
+			other := rig.NewBackend(t, nil)
+			g := rig.Start(t, "backends:\n  one: { url: "+resumable(t, runs)+", task_when_asked: true }\n  two: { url: "+other.URL+" }\n")
+			c := rig.NewClient(t, g.URL+door[0])
+			caps := `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+			m := c.Modern("1", "tools/call", `{"name":"`+door[1]+`ask","arguments":{}}`, caps).Final()
+			equal(t, "the type", m.Text(m.ResultType), "task")
+			id := member(m, m.Result, "taskId")
+			about := func(method, rest string) wire.Message {
+				return c.Modern("2", method, `{"taskId":`+id+rest+`}`, caps).Final()
+			}
+			g.Kill(t)
+			g = g.Again(t)
+			c.URL = g.URL + door[0]
+			m = about("tasks/get", "")
+			equal(t, "the status", member(m, m.Result, "status"), `"input_required"`)
+			about("tasks/update", `,"inputResponses":{"q1":{"action":"accept","content":{"name":"Dan"}}}`)
+			rig.Eventually(t, func() bool {
+				m = about("tasks/get", "")
+				return member(m, m.Result, "status") == `"completed"`
+			}, "the task is not completed")
+			if got := member(m, m.Result, "result"); !strings.Contains(got, "accept Dan") || runs.Load() != 1 {
+				t.Errorf("the result after %d runs: %s", runs.Load(), got)
+			}
+			g.Kill(t)
+			g = g.Again(t)
+			c.URL = g.URL + door[0]
+			if m = about("tasks/get", ""); !strings.Contains(member(m, m.Result, "result"), "accept Dan") {
+				t.Errorf("the result after another crash: %s", m.Raw)
+			}
+		})
+	}
+}
+
 // A program that the gateway started dies with it: its question is abandoned,
 // and everybody is told.
 func TestQuestionOverStdioIsLostWithItsBackend(t *testing.T) {
