@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+)
+
+// surface is what the desk and the audit call this way to questions.
+const surface = "api"
+
+// Desk holds the questions. *desk.Desk is one.
+type Desk interface {
+	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
+	Waiting(who desk.Viewer, limit int) []desk.View
+	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
+	Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error)
+}
+
+// Config is what a Handler is made of. Every field is required. What it holds
+// is called from many goroutines.
+type Config struct {
+	Desk Desk
+	// Who says who sent a request, by its credential. An error that is a
+	// Challenger says how to answer it; every other is a 401.
+	Who func(*http.Request) (desk.Viewer, error)
+	Log *slog.Logger
+}
+
+func (c *Config) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Desk", c.Desk == nil},
+		{"Who", c.Who == nil},
+		{"Log", c.Log == nil},
+	} {
+		if f.missing {
+			errs = append(errs, fmt.Errorf("api: Config.%s is missing", f.name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Challenger is an authentication error that says how to answer it.
+type Challenger interface {
+	error
+	// Challenge gives the HTTP status and the value of WWW-Authenticate,
+	// which is empty where another credential would not help.
+	Challenge() (status int, authenticate string)
+}
+
+// Handler serves /v1/asks, what is below it, and /v1/openapi.json; everything
+// else is not found. It is mounted behind webguard's rules for programs. Safe
+// for concurrent use.
+type Handler struct {
+	cfg Config
+	mux *http.ServeMux
+}
+
+// New makes a Handler. An error names every field that is missing.
+func New(cfg Config) (*Handler, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	h := &Handler{cfg: cfg, mux: http.NewServeMux()}
+	for _, r := range h.routes() {
+		h.mux.HandleFunc(r.method+" "+r.path, r.serve)
+		allow := r.method
+		if r.method == http.MethodGet {
+			allow += ", " + http.MethodHead
+		}
+		h.mux.HandleFunc(r.path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", allow)
+			refuse(w, errBadMethod)
+		})
+	}
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, errNoPath) })
+	return h, nil
+}
+
+// route is one operation. No two have the same path.
+type route struct {
+	method, path string
+	serve        http.HandlerFunc
+}
+
+func (h *Handler) routes() []route {
+	return []route{
+		{http.MethodGet, "/v1/openapi.json", serveDocument},
+		{http.MethodGet, "/v1/asks", h.known(h.list)},
+		{http.MethodGet, "/v1/asks/{id}", h.known(h.show)},
+		{http.MethodPost, "/v1/asks/{id}/answer", h.known(h.answer)},
+		{http.MethodPost, "/v1/asks/{id}/decline", h.known(h.bare(ask.Decline))},
+		{http.MethodPost, "/v1/asks/{id}/cancel", h.known(h.bare(ask.Cancel))},
+		{http.MethodPost, "/v1/asks/{id}/extend", h.known(h.extend)},
+	}
+}
+
+// ServeHTTP serves the API.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The mux would redirect other spellings of a path, with a page.
+	if path.Clean(r.URL.Path) != r.URL.Path {
+		refuse(w, errNoPath)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// operation does what somebody asks for, and gives the body of the response.
+type operation func(r *http.Request, who desk.Viewer) (any, error)
+
+// known lets those in whose credential says who they are.
+func (h *Handler) known(do operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := h.cfg.Who(r)
+		if err != nil || who.Principal.IsZero() {
+			h.challenge(w, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		body, err := do(r, who)
+		if err != nil {
+			p := problemOf(err)
+			if p.status >= http.StatusInternalServerError {
+				h.cfg.Log.Error("request failed", "surface", surface, "principal", who.Principal.String(), "path", r.Pattern, "code", p.Code, "err", err)
+			}
+			refuse(w, p)
+			return
+		}
+		write(w, http.StatusOK, body)
+	}
+}
+
+func (h *Handler) challenge(w http.ResponseWriter, err error) {
+	p, with := errNobody, "Bearer"
+	if c, ok := errors.AsType[Challenger](err); ok {
+		status, value := c.Challenge()
+		p = &problem{Problem: p.Problem, status: status}
+		with = value
+	}
+	if with != "" {
+		w.Header().Set("WWW-Authenticate", with)
+	}
+	h.cfg.Log.Info("request not authenticated", "surface", surface, "status", p.status, "err", err)
+	refuse(w, p)
+}

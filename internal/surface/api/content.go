@@ -1,0 +1,170 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// maxBody is how many bytes of a request are read.
+const maxBody = 1 << 20
+
+// readJSON reads a body that says of itself that it is JSON.
+func readJSON(r *http.Request) ([]byte, error) {
+	types := r.Header["Content-Type"]
+	if len(types) != 1 {
+		return nil, errNotJSON
+	}
+	kind, params, err := mime.ParseMediaType(types[0])
+	if err != nil || kind != "application/json" || !strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8") {
+		return nil, errNotJSON
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return nil, errTooLarge
+		}
+		return nil, bad("The body could not be read to its end.")
+	}
+	return raw, nil
+}
+
+// noBody refuses a request that says more than its path: it might mean
+// something else.
+func noBody(r *http.Request) error {
+	n, err := io.ReadFull(r.Body, make([]byte, 1))
+	switch {
+	case n > 0:
+		return bad("This takes no body: the path says it all.")
+	case err != io.EOF:
+		return bad("The body could not be read to its end.")
+	}
+	return nil
+}
+
+func queryOf(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }
+
+// readObject gives the members of a JSON object as they stand. It refuses
+// members that are not known, and what programs read in different ways:
+// members that are there twice, and text that is not UTF-8.
+func readObject(raw []byte, known ...string) (map[string][]byte, error) {
+	at, err := wire.Value(raw)
+	if err != nil {
+		return nil, bad("The body is not well-formed JSON.")
+	}
+	if raw[at.Start] != '{' {
+		return nil, bad("The body must be a JSON object.")
+	}
+	members := map[string][]byte{}
+	for m := range wire.Members(raw, at) {
+		name, _ := wire.Unquote(m.Key.Of(raw))
+		if !slices.Contains(known, name) {
+			return nil, bad("The body has a member that is not known: " + strconv.QuoteToASCII(name[:min(len(name), 50)]) + ".")
+		}
+		if _, twice := members[name]; twice {
+			return nil, newProblem(http.StatusBadRequest, ask.Ambiguous, "The body has the member "+name+" twice.")
+		}
+		members[name] = m.Value.Of(raw)
+	}
+	return members, nil
+}
+
+// readAction reads one of the three words. Anything else is no action: least
+// of all is it a yes.
+func readAction(raw []byte) (ask.Action, error) {
+	word, _ := wire.Unquote(raw)
+	for _, a := range []ask.Action{ask.Accept, ask.Decline, ask.Cancel} {
+		if word == a.String() {
+			return a, nil
+		}
+	}
+	return ask.NoAction, bad("action must be accept, decline or cancel.")
+}
+
+// FormOf gives the form of a question whose requestedSchema this is; without
+// any it has no fields. The error's code is BadSchema.
+func FormOf(requestedSchema []byte, message string) (*form.Form, error) {
+	if len(requestedSchema) == 0 {
+		requestedSchema = []byte(`{"type":"object","properties":{}}`)
+	}
+	f, err := form.FromRequested(requestedSchema, message)
+	if err != nil {
+		return nil, ask.Wrap(ask.BadSchema, "The question asks for values in a way that cannot be read here. It can be declined.", err)
+	}
+	return f, nil
+}
+
+// checkContent holds an answer to its question. The error says all that is
+// wrong.
+func checkContent(a *ask.Ask, content []byte) error {
+	p := readParams(a.Params)
+	f, err := FormOf(p.schema, p.message)
+	if err != nil {
+		return err
+	}
+	values, errs := f.Decode(content, nil)
+	errs = append(errs, misspelt(f, content, values, errs)...)
+	if len(errs) == 0 {
+		return nil
+	}
+	place := map[string]int{}
+	for i, field := range f.Fields() {
+		place[field.ID] = i - len(f.Fields())
+	}
+	slices.SortStableFunc(errs, func(a, b form.Error) int { return cmp.Compare(place[a.Field], place[b.Field]) })
+	invalid := newProblem(http.StatusUnprocessableEntity, InvalidContent, "The answer does not fit the question.")
+	invalid.Errors = errs
+	return invalid
+}
+
+// misspelt finds what a form can read and its asker might not: the answer is
+// passed on as it was written, so a number must be one, a time complete, and
+// what has no value left out.
+func misspelt(f *form.Form, content []byte, values form.Values, known form.Errors) form.Errors {
+	at, err := wire.Value(content)
+	if err != nil {
+		return nil // form said so
+	}
+	var errs form.Errors
+	for m := range wire.Members(content, at) {
+		name, _ := wire.Unquote(m.Key.Of(content))
+		field, ok := f.Field(name)
+		if !ok || len(known.For(name)) > 0 {
+			continue
+		}
+		token := m.Value.Of(content)
+		value, has := values[name]
+		text, isText := wire.Unquote(token)
+		say := func(constraint, words, expected string) {
+			errs = append(errs, form.Error{
+				Field: name, Code: form.Code, Message: field.Label + " " + words,
+				Constraint: constraint, Expected: expected, Path: []string{name},
+			})
+		}
+		switch {
+		case isText && (field.Type == form.Number || field.Type == form.Boolean):
+			say(form.ConstraintType, "must be a JSON "+string(field.Type)+", without quotation marks", string(field.Type))
+		case !has && !takesNothing(field):
+			say(form.ConstraintRequired, "must be left out where it has no value", "no value")
+		case isText && field.Type == form.Date && value != text:
+			say("format", "must be written in full, such as 2026-01-31 or 2026-01-31T14:30:00Z", field.Constraints.Format)
+		}
+	}
+	return errs
+}
+
+// takesNothing reports whether an empty text is as good an answer as any.
+func takesNothing(f *form.Field) bool {
+	c := &f.Constraints
+	return f.Type == form.Text && c.MinLength == 0 && c.Pattern == "" && c.Format == ""
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+)
+
+// Bounds on what is asked for.
+const (
+	maxID        = 256 // bytes of an id
+	defaultLimit = 50
+	maxLimit     = 1000
+
+	maxExtensions    = 2 // of one question, through the API
+	defaultExtension = 5 * time.Minute
+	maxExtension     = time.Hour
+)
+
+// list gives what waits for somebody, oldest first.
+func (h *Handler) list(r *http.Request, who desk.Viewer) (any, error) {
+	limit, err := readLimit(r)
+	if err != nil {
+		return nil, err
+	}
+	page := Page{Asks: []Summary{}}
+	views := h.cfg.Desk.Waiting(who, limit+1)
+	if len(views) > limit {
+		views, page.More = views[:limit], true
+	}
+	for i := range views {
+		s := summaryOf(&views[i])
+		s.Message = teaser(s.Message)
+		page.Asks = append(page.Asks, s)
+	}
+	return page, nil
+}
+
+func readLimit(r *http.Request) (int, error) {
+	if r.URL.RawQuery == "" {
+		return defaultLimit, nil
+	}
+	wrong := bad(fmt.Sprintf("The query takes one limit from 1 to %d, and nothing else.", maxLimit))
+	query, err := queryOf(r)
+	if err != nil || len(query) != 1 || len(query["limit"]) != 1 {
+		return 0, wrong
+	}
+	n, err := strconv.Atoi(query["limit"][0])
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, wrong
+	}
+	return n, nil
+}
+
+// show gives one question, also one that has ended and is remembered.
+func (h *Handler) show(r *http.Request, who desk.Viewer) (any, error) {
+	v, err := h.look(r, who)
+	if err != nil {
+		return nil, err
+	}
+	return askOf(&v, who), nil
+}
+
+func (h *Handler) look(r *http.Request, who desk.Viewer) (desk.View, error) {
+	id, err := idOf(r)
+	if err != nil {
+		return desk.View{}, err
+	}
+	return h.cfg.Desk.Look(r.Context(), id, who, surface)
+}
+
+// idOf gives the id in a path, and spares the desk what cannot be one.
+func idOf(r *http.Request) (string, error) {
+	id := r.PathValue("id")
+	if len(id) > maxID {
+		return "", errUnknown
+	}
+	return id, nil
+}
+
+// answer takes what somebody did with a question.
+func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
+	raw, err := readJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	members, err := readObject(raw, "action", "content")
+	if err != nil {
+		return nil, err
+	}
+	action, err := readAction(members["action"])
+	if err != nil {
+		return nil, err
+	}
+	content, given := members["content"]
+	if action != ask.Accept {
+		if given {
+			return nil, bad("Only an accept has content.")
+		}
+		return h.submit(r, who, action, nil)
+	}
+	v, err := h.look(r, who)
+	switch {
+	case err != nil:
+		return nil, err
+	case v.Outcome != nil:
+		return nil, errTooLate
+	case v.Ask.Kind == ask.Form:
+		if !given {
+			content = []byte("{}")
+		}
+		if err := checkContent(&v.Ask, content); err != nil {
+			return nil, err
+		}
+	case given:
+		return nil, bad("An accept of a question in URL mode has no content.")
+	}
+	return h.submit(r, who, action, content)
+}
+
+// bare is an operation that does one thing with a question, without a body.
+func (h *Handler) bare(action ask.Action) operation {
+	return func(r *http.Request, who desk.Viewer) (any, error) {
+		if err := noBody(r); err != nil {
+			return nil, err
+		}
+		return h.submit(r, who, action, nil)
+	}
+}
+
+// submit passes an answer on. Content is what the caller wrote, or nil.
+func (h *Handler) submit(r *http.Request, who desk.Viewer, action ask.Action, content []byte) (any, error) {
+	id, err := idOf(r)
+	if err != nil {
+		return nil, err
+	}
+	result := []byte(`{"action":"` + action.String() + `"`)
+	if content != nil {
+		result = append(append(result, `,"content":`...), content...)
+	}
+	receipt, err := h.cfg.Desk.Submit(id, who, surface, ask.Answer{Action: action, Result: append(result, '}')})
+	if err != nil {
+		return nil, err
+	}
+	return Receipt{
+		Status: statusAfter(action), Delivered: receipt.Undelivered == nil, Undelivered: reasonOf(receipt.Undelivered),
+	}, nil
+}
+
+// extend gives a question more time, counted from its deadline.
+func (h *Handler) extend(r *http.Request, who desk.Viewer) (any, error) {
+	id, err := idOf(r)
+	if err != nil {
+		return nil, err
+	}
+	by, err := readExtension(r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.cfg.Desk.Extend(id, who, surface, by, maxExtensions)
+	if err != nil {
+		return nil, err
+	}
+	return Extension{Status: statusOf(&v), NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: remaining(&v)}, nil
+}
+
+// readExtension reads for how long. A request without a body leaves it to us.
+func readExtension(r *http.Request) (time.Duration, error) {
+	if r.ContentLength == 0 {
+		return defaultExtension, nil
+	}
+	raw, err := readJSON(r)
+	if err != nil {
+		return 0, err
+	}
+	members, err := readObject(raw, "seconds")
+	if err != nil {
+		return 0, err
+	}
+	seconds, given := members["seconds"]
+	if !given {
+		return defaultExtension, nil
+	}
+	n, err := strconv.Atoi(string(seconds))
+	if by := time.Duration(n) * time.Second; err == nil && n > 0 && n <= int(maxExtension/time.Second) {
+		return by, nil
+	}
+	return 0, bad(fmt.Sprintf("seconds must be a whole number from 1 to %d.", int(maxExtension/time.Second)))
+}

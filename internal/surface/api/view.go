@@ -1,0 +1,200 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/desk"
+)
+
+// What a question's status can be.
+const (
+	StatusPending   = "pending"   // it waits for an answer
+	StatusExtended  = "extended"  // it waits, and was given more time
+	StatusCompleted = "completed" // it was accepted
+	StatusDeclined  = "declined"
+	StatusCancelled = "cancelled"
+	StatusFailed    = "failed" // the client that it was put to answered with an error
+	StatusTimeout   = "timeout"
+	StatusWithdrawn = "withdrawn" // its server took it back
+	StatusAbandoned = "abandoned" // nobody was left to answer it, or to hear the answer
+)
+
+// Summary is a question in a list. Times are in milliseconds since 1970.
+type Summary struct {
+	ID                  string `json:"id"`
+	Mode                string `json:"mode"` // "form" or "url"
+	Status              string `json:"status"`
+	Backend             string `json:"backend"`          // who asks
+	During              string `json:"during,omitempty"` // the method of the call that caused it
+	Name                string `json:"name,omitempty"`   // the tool, prompt or resource that was called
+	Client              string `json:"client,omitempty"` // what the client that called calls itself; proves nothing
+	Group               string `json:"group,omitempty"`  // whom it is for, where that is a group
+	Message             string `json:"message"`          // the server's words; cut in a list
+	CreatedAt           int64  `json:"createdAt"`
+	TimeoutAt           int64  `json:"timeoutAt"`
+	ExtensionsRemaining int    `json:"extensionsRemaining"`
+}
+
+// Ask is a question in full.
+type Ask struct {
+	Summary
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"` // of a form, as its server wrote it
+	Sensitive       []string        `json:"sensitive,omitempty"`       // the fields that ask for a secret
+	URL             string          `json:"url,omitempty"`             // where its server wants the person to go; not checked
+	Outcome         *Outcome        `json:"outcome,omitempty"`         // how it ended; nil while it is open
+}
+
+// Outcome is how a question ended. It never has the values that were given.
+type Outcome struct {
+	Ending      string   `json:"ending"`           // answered, expired, withdrawn, abandoned or refused
+	Action      string   `json:"action,omitempty"` // accept, decline or cancel, where somebody did that
+	ByYou       bool     `json:"byYou"`
+	At          int64    `json:"at"`
+	Reason      *Problem `json:"reason,omitempty"`      // why it ended without an answer
+	Undelivered *Problem `json:"undelivered,omitempty"` // why the outcome did not reach the asker, where it did not
+}
+
+// Page is the list of what waits, oldest first.
+type Page struct {
+	Asks []Summary `json:"asks"`
+	More bool      `json:"more"` // there are further ones
+}
+
+// Receipt is what somebody is told whose answer was taken.
+type Receipt struct {
+	Status      string   `json:"status"`    // completed, declined or cancelled
+	Delivered   bool     `json:"delivered"` // the asker has it
+	Undelivered *Problem `json:"undelivered,omitempty"`
+}
+
+// Extension is what somebody is told who was given more time.
+type Extension struct {
+	Status              string `json:"status"`
+	NewTimeoutAt        int64  `json:"newTimeoutAt"`
+	ExtensionsRemaining int    `json:"extensionsRemaining"`
+}
+
+// maxTeaser is how many characters of a message stand in a list.
+const maxTeaser = 200
+
+func summaryOf(v *desk.View) Summary {
+	a := &v.Ask
+	return Summary{
+		ID: a.ID, Mode: a.Kind.String(), Status: statusOf(v),
+		Backend: a.Backend, During: a.During, Name: a.Name, Client: a.Client, Group: a.Addressee.Group,
+		Message:             readParams(a.Params).message,
+		CreatedAt:           a.Asked.UnixMilli(),
+		TimeoutAt:           a.Deadline.UnixMilli(),
+		ExtensionsRemaining: remaining(v),
+	}
+}
+
+func askOf(v *desk.View, who desk.Viewer) Ask {
+	p := readParams(v.Ask.Params)
+	a := Ask{Summary: summaryOf(v)}
+	if v.Ask.Kind == ask.URL {
+		a.URL = p.url
+	} else {
+		a.RequestedSchema = p.schema
+		a.Sensitive = form.Sensitive(p.schema)
+	}
+	if out := v.Outcome; out != nil {
+		a.Outcome = &Outcome{
+			Ending: out.Ending.String(), At: out.At.UnixMilli(), ByYou: !out.By.IsZero() && out.By == who.Principal,
+			Reason: reasonOf(out.Err), Undelivered: reasonOf(v.Undelivered),
+		}
+		if out.Answer.Action != ask.NoAction {
+			a.Outcome.Action = out.Answer.Action.String()
+		}
+	}
+	return a
+}
+
+func statusOf(v *desk.View) string {
+	switch {
+	case v.Outcome == nil && v.Extensions > 0:
+		return StatusExtended
+	case v.Outcome == nil:
+		return StatusPending
+	}
+	switch v.Outcome.Ending {
+	case ask.Answered:
+		return statusAfter(v.Outcome.Answer.Action)
+	case ask.Expired:
+		return StatusTimeout
+	case ask.Withdrawn:
+		return StatusWithdrawn
+	}
+	return StatusAbandoned
+}
+
+func statusAfter(a ask.Action) string {
+	switch a {
+	case ask.Accept:
+		return StatusCompleted
+	case ask.Decline:
+		return StatusDeclined
+	case ask.Cancel:
+		return StatusCancelled
+	}
+	return StatusFailed
+}
+
+// remaining is how often an open question can still be given more time.
+func remaining(v *desk.View) int {
+	if v.Outcome != nil {
+		return 0
+	}
+	return max(0, maxExtensions-v.Extensions)
+}
+
+func reasonOf(e *ask.Error) *Problem {
+	if e == nil {
+		return nil
+	}
+	return &Problem{Code: string(e.Code), Message: e.Message}
+}
+
+func teaser(s string) string {
+	if utf8.RuneCountInString(s) <= maxTeaser {
+		return s
+	}
+	return string([]rune(s)[:maxTeaser]) + "…"
+}
+
+// params are the parts of elicitation/create that the API shows.
+type params struct {
+	message string
+	url     string
+	schema  json.RawMessage
+}
+
+// readParams takes what it can: a question whose parameters are not what they
+// should be is still somebody's to decline. Names are matched exactly.
+func readParams(raw []byte) params {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return params{}
+	}
+	p := params{message: text(all["message"]), url: text(all["url"])}
+	if s := all["requestedSchema"]; len(s) > 0 && string(s) != "null" {
+		p.schema = s
+	}
+	return p
+}
+
+// text gives a JSON string's value, and "" for anything else.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Time gives a time of the API as Go has it.
+func Time(ms int64) time.Time { return time.UnixMilli(ms) }
