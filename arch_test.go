@@ -48,7 +48,7 @@ var importRules = []importRule{
 		why: "the core has no clock, no goroutine and no I/O, so it needs nothing that serves them",
 	},
 	{
-		in: []string{"internal/journal"}, ours: []string{"ask", "internal/journal"},
+		in: []string{"internal/journal"}, ours: []string{"ask", "internal/journal", "internal/plant"},
 		why: "a store keeps what it is given, and knows nothing of what it means",
 	},
 	{

@@ -18,6 +18,7 @@ import (
 	"github.com/answerback/answerback/internal/identity/bearer"
 	"github.com/answerback/answerback/internal/identity/signin"
 	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/surface/page"
 	"github.com/answerback/answerback/internal/webguard"
@@ -25,17 +26,19 @@ import (
 
 // doors is who is let in: callers at the endpoint, and people at the pages.
 type doors struct {
-	public string
-	open   bool // nobody has to authenticate
-	anyone bool // not even from the network
-	bearer *bearer.Bearer
-	rules  *identity.Rules
-	groups identity.Groups
-	guard  *webguard.Guard
-	pages  *page.Pages
-	signin *signin.Signin
-	issues map[string]bool // the issuers with which people sign in
-	http   *http.Client
+	public      string
+	open        bool // nobody has to authenticate
+	anyone      bool // not even from the network
+	bearer      *bearer.Bearer
+	rules       *identity.Rules
+	groups      identity.Groups
+	guard       *webguard.Guard
+	v1          *webguard.Guard // the same rules, refusing in the words of the API
+	pages       *page.Pages
+	signin      *signin.Signin
+	answerScope string
+	issues      map[string]bool // the issuers with which people sign in
+	http        *http.Client
 }
 
 const (
@@ -47,7 +50,7 @@ const (
 func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, error) {
 	id := &cfg.Identity
 	d := &doors{
-		public: public, open: !id.Authenticates(), anyone: cfg.InsecureOpenToNetwork,
+		public: public, open: !id.Authenticates(), answerScope: id.AnswerScope, anyone: cfg.InsecureOpenToNetwork,
 		pages: page.NewPages(log), http: egress.ForIssuers(), issues: map[string]bool{},
 	}
 	var err error
@@ -66,7 +69,12 @@ func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, erro
 	if d.signin, err = signin.New(d.people(id, log)); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
-	if d.guard, err = webguard.New(d.guarded(cfg, log)); err != nil {
+	guarded := d.guarded(cfg, log)
+	if d.guard, err = webguard.New(guarded); err != nil {
+		return nil, err
+	}
+	guarded.Refuse = api.Refuse
+	if d.v1, err = webguard.New(guarded); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -213,6 +221,11 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	}
 	mux.Handle("GET /healthz", d.guard.Public(http.HandlerFunc(g.health.Live)))
 	mux.Handle("GET /readyz", d.guard.Public(http.HandlerFunc(g.health.Ready)))
+	v1, err := newAPI(g, d.viewer)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/v1/", d.v1.API(v1))
 	if g.desk == nil {
 		return mux, nil
 	}

@@ -34,6 +34,11 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	mux.Handle("/status", g.ledger)
 	mux.Handle("GET "+auditPath, observe.Export(g.store, log))
 	mux.HandleFunc("POST /signin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, d.signin.LocalLink()) })
+	if v1, err := newAPI(g, localViewer); err == nil {
+		mux.Handle("/v1/", v1)
+	} else {
+		log.Warn("no questions for answerback asks", "socket", path, "err", err)
+	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan struct{})
 	go func() {

@@ -130,7 +130,7 @@ func Default() *Config {
 	return &Config{
 		Listen:   "127.0.0.1:8808",
 		Names:    "auto",
-		Identity: Identity{SessionAge: 12 * time.Hour},
+		Identity: Identity{AnswerScope: "answerback:answer", SessionAge: 12 * time.Hour},
 		Log:      Log{Level: "info", Format: "text"},
 		Asks: Asks{
 			Enabled:             true,

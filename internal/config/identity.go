@@ -17,11 +17,12 @@ import (
 // Identity says who may use the gateway. Where it names neither an issuer nor
 // a key, nobody has to authenticate.
 type Identity struct {
-	Issuers    map[string]Issuer `yaml:"issuers" doc:"Those whose tokens callers show, by any name." keys:"^[a-z0-9-]{1,24}$"`
-	Keys       map[string]Key    `yaml:"keys" doc:"Static keys for small set-ups, by name. A caller shows one as a bearer token." keys:"^[a-z0-9-]{1,24}$"`
-	Groups     map[string]Group  `yaml:"groups" doc:"Groups of people who can be asked together (a backend's answered_by), by name." keys:"^[a-z0-9-]{1,24}$"`
-	Access     []Access          `yaml:"access" doc:"Who may use what. Without any rule everybody who is authenticated may use everything; with rules, what none of them allows is denied."`
-	SessionAge time.Duration     `yaml:"session_age" doc:"How long somebody stays signed in at the pages." min:"5m" max:"30d"`
+	Issuers     map[string]Issuer `yaml:"issuers" doc:"Those whose tokens callers show, by any name." keys:"^[a-z0-9-]{1,24}$"`
+	Keys        map[string]Key    `yaml:"keys" doc:"Static keys for small set-ups, by name. A caller shows one as a bearer token." keys:"^[a-z0-9-]{1,24}$"`
+	Groups      map[string]Group  `yaml:"groups" doc:"Groups of people who can be asked together (a backend's answered_by), by name." keys:"^[a-z0-9-]{1,24}$"`
+	Access      []Access          `yaml:"access" doc:"Who may use what. Without any rule everybody who is authenticated may use everything; with rules, what none of them allows is denied."`
+	AnswerScope string            `yaml:"answer_scope" doc:"The scope that a token, or the claim scope of a static key, must have to answer questions through /v1. A credential that an agent calls tools with should not have it."`
+	SessionAge  time.Duration     `yaml:"session_age" doc:"How long somebody stays signed in at the pages." min:"5m" max:"30d"`
 }
 
 // Issuer is an OAuth 2.1 authorization server that issues callers' tokens, and
@@ -114,6 +115,9 @@ func (k *checker) identity(c *Config) {
 		case !i.SignsIn():
 			k.add("backends."+name+".answered_by", "nobody of the group can sign in to answer", "give one of identity.issuers a client_id")
 		}
+	}
+	if i.AnswerScope == "" || strings.ContainsAny(i.AnswerScope, " \t\r\n\"\\") {
+		k.add("identity.answer_scope", quoted(i.AnswerScope)+" is not a scope", "write one word, such as answerback:answer")
 	}
 	for n, p := range c.TrustedProxies {
 		if _, err := ParsePrefix(p); err != nil {

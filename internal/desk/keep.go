@@ -21,11 +21,9 @@ const storeTime = 5 * time.Second
 func (d *Desk) persist(e *entry, p exchange.Persist) exchange.AskEvent {
 	ctx, cancel := context.WithTimeout(d.life, storeTime)
 	defer cancel()
-	r, err := d.stored(e, p.Kept)
-	if err != nil {
-		return exchange.PersistFailed{Why: ask.From(err)}
-	}
+	r := d.stored(e, p.Kept)
 	var rev journal.Rev
+	var err error
 	if p.New {
 		plant.Kill("desk.create.before")
 		if plant.EarlyShow.On() {
@@ -58,12 +56,9 @@ func (d *Desk) persist(e *entry, p exchange.Persist) exchange.AskEvent {
 func (d *Desk) note(e *entry, k exchange.Kept) {
 	ctx, cancel := context.WithTimeout(d.life, storeTime)
 	defer cancel()
-	r, err := d.stored(e, k)
-	if err == nil {
-		plant.Kill("desk.note.before")
-		_, err = d.cfg.Journal.Update(ctx, r)
-		plant.Kill("desk.note.after")
-	}
+	plant.Kill("desk.note.before")
+	_, err := d.cfg.Journal.Update(ctx, d.stored(e, k))
+	plant.Kill("desk.note.after")
 	if err != nil {
 		d.cfg.Log.Warn("delivery of an outcome not stored", "ask", e.ask.ID, "err", err)
 	}
@@ -74,10 +69,7 @@ func (d *Desk) note(e *entry, k exchange.Kept) {
 func (d *Desk) forget(e *entry) {
 	ctx, cancel := context.WithTimeout(d.life, storeTime)
 	defer cancel()
-	key, err := d.cfg.Key(e.ask.ID)
-	if err != nil {
-		return
-	}
+	key, _ := d.cfg.Key(e.ask.ID) // Mint made it
 	r, err := d.cfg.Journal.Get(ctx, key)
 	if err != nil {
 		return // it is not there, or the store is not
@@ -89,15 +81,9 @@ func (d *Desk) forget(e *entry) {
 }
 
 // stored gives an ask as the journal keeps it.
-func (d *Desk) stored(e *entry, k exchange.Kept) (journal.Record, error) {
-	key, err := d.cfg.Key(e.ask.ID)
-	if err != nil {
-		return journal.Record{}, err
-	}
-	plain, err := json.Marshal(bodyOf(&e.ask, k, e.group, e.handle()))
-	if err != nil {
-		return journal.Record{}, err
-	}
+func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
+	key, _ := d.cfg.Key(e.ask.ID)                                    // Mint made it
+	plain, _ := json.Marshal(bodyOf(&e.ask, k, e.group, e.handle())) // there is nothing in it that cannot be written
 	r := journal.Record{
 		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
 		Asked: e.ask.Asked, Deadline: k.Deadline, Body: d.cfg.Seal(e.ask.ID, plain),
@@ -105,7 +91,7 @@ func (d *Desk) stored(e *entry, k exchange.Kept) (journal.Record, error) {
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
 	}
-	return r, nil
+	return r
 }
 
 // read is the reverse of stored.

@@ -8,6 +8,8 @@
 package identity
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -47,6 +49,23 @@ func (c Claims) Has(claim, value string) bool {
 			if s, ok := e.(string); ok && s == value {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// Scope reports whether a scope was granted: as a word of the claim scope, or
+// of scp, or as an element of either.
+func (c Claims) Scope(scope string) bool {
+	if scope == "" {
+		return false
+	}
+	for _, claim := range []string{"scope", "scp"} {
+		if words, ok := c[claim].(string); ok && slices.Contains(strings.Fields(words), scope) {
+			return true
+		}
+		if c.Has(claim, scope) {
+			return true
 		}
 	}
 	return false

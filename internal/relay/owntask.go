@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ func (pk *parked) mayTask(msg *wire.Message) bool {
 	return pk.tasks && era.Extends(msg.Field(msg.MetaCapabilities), era.Tasks)
 }
 
-// becomeTask answers the request with a task.
+// becomeTask answers the request with a task. Where the client does not get
+// it the call is ended: nobody else knows of it.
 func (pk *parked) becomeTask(msg *wire.Message) (Reply, error) {
 	pk.mu.Lock()
 	if pk.patient != nil {
@@ -38,13 +40,15 @@ func (pk *parked) becomeTask(msg *wire.Message) (Reply, error) {
 		pk.end(ask.Errorf(ask.ClientGone, "Nobody asked for the task in time."))
 	})
 	pk.mu.Unlock()
-	body := append([]byte(`{"resultType":"task",`), pk.task()...)
-	return pk.lot.relay.reply(msg, append(body, '}'))
+	status, _ := pk.status()
+	body := append([]byte(`{"resultType":"task",`), pk.task(status)...)
+	reply, err := pk.lot.relay.reply(msg, append(body, '}'))
+	reply.Unsent = func() { pk.end(ask.Errorf(ask.ClientGone, "The client did not get the task.")) }
+	return reply, err
 }
 
 // task writes the members that every form of the task has.
-func (pk *parked) task() []byte {
-	status := pk.status()
+func (pk *parked) task(status string) []byte {
 	b := wire.AppendString([]byte(`"taskId":`), pk.id)
 	b = append(b, `,"status":"`+status+`","createdAt":"`...)
 	b = pk.created.UTC().AppendFormat(b, time.RFC3339)
@@ -56,23 +60,33 @@ func (pk *parked) task() []byte {
 	return strconv.AppendInt(b, pollEvery.Milliseconds(), 10)
 }
 
-// status is the task's, as the extension spells it.
-func (pk *parked) status() string {
-	select {
-	case <-pk.done:
-	default:
-		if pk.waits() {
-			return "input_required"
+// status is the task's, as the extension spells it, with the questions that
+// it waits for.
+func (pk *parked) status() (string, []open) {
+	if !pk.isDone() {
+		pk.mu.Lock()
+		defer pk.mu.Unlock()
+		if len(pk.open) > 0 {
+			return "input_required", slices.Clone(pk.open)
 		}
-		return "working"
+		return "working", nil
 	}
 	switch {
 	case pk.isCancelled():
-		return "cancelled"
+		return "cancelled", nil
 	case pk.err != nil || pk.reply.Msg.Kind == wire.Failure:
-		return "failed"
+		return "failed", nil
 	}
-	return "completed"
+	return "completed", nil
+}
+
+func (pk *parked) isDone() bool {
+	select {
+	case <-pk.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (pk *parked) isCancelled() bool {
@@ -89,7 +103,9 @@ func (x *crossed) taskCall(ctx context.Context, msg *wire.Message, id string) (R
 	case "tasks/update":
 		pk.answer(msg)
 	case "tasks/cancel":
-		pk.call.end(ask.Errorf(ask.ClientCancelled, "The client cancelled the task."))
+		if !pk.isDone() { // what is over stays as it is
+			pk.call.end(ask.Errorf(ask.ClientCancelled, "The client cancelled the task."))
+		}
 	default:
 		return pk.describe(msg)
 	}
@@ -98,13 +114,11 @@ func (x *crossed) taskCall(ctx context.Context, msg *wire.Message, id string) (R
 
 // describe answers tasks/get.
 func (pk *parked) describe(msg *wire.Message) (Reply, error) {
-	status := pk.status()
-	body := append([]byte(`{"resultType":"complete",`), pk.task()...)
+	status, questions := pk.status()
+	body := append([]byte(`{"resultType":"complete",`), pk.task(status)...)
 	switch status {
 	case "input_required":
-		pk.mu.Lock()
-		body = append(append(body, `,"inputRequests":`...), appendOpen(nil, pk.open)...)
-		pk.mu.Unlock()
+		body = appendOpen(append(body, `,"inputRequests":`...), questions)
 	case "completed":
 		reply, err := modernReply(pk.lot.relay, pk.reply, pk.call.msg.Method())
 		if err != nil {
@@ -112,13 +126,29 @@ func (pk *parked) describe(msg *wire.Message) (Reply, error) {
 		}
 		body = append(append(body, `,"result":`...), reply.Msg.Field(reply.Msg.Result)...)
 	case "failed":
-		object := pk.reply.Msg.Field(pk.reply.Msg.Error)
-		if pk.err != nil {
-			object = era.ErrorObject(ask.From(pk.err), era.Modern)
+		object, err := pk.failure()
+		if err != nil {
+			return Reply{}, err
+		}
+		at, err := wire.Value(object)
+		if err != nil {
+			return Reply{}, err
+		}
+		if message, ok := wire.Unquote(wire.Get(object, at, "message").Of(object)); ok {
+			body = wire.AppendString(append(body, `,"statusMessage":`...), message)
 		}
 		body = append(append(body, `,"error":`...), object...)
 	}
 	return pk.lot.relay.reply(msg, append(body, '}'))
+}
+
+// failure gives the error with which the call would have been answered.
+func (pk *parked) failure() ([]byte, error) {
+	if pk.err != nil {
+		return era.ErrorObject(ask.From(pk.err), era.Modern), nil
+	}
+	reply, err := modernReply(pk.lot.relay, pk.reply, pk.call.msg.Method())
+	return reply.Msg.Field(reply.Msg.Error), err
 }
 
 // reply makes a response of the relay's own to a request.
@@ -149,22 +179,30 @@ type uncollected struct {
 // keepTime bounds how long a response may take to be kept.
 const keepTime = 5 * time.Second
 
-// keepReply keeps the response of a call whose client is away.
+// keepReply keeps the response of a call whose client is away: that of one
+// which may be a task for as long as a task was promised to last.
 func (pk *parked) keepReply() {
 	r := pk.lot.relay
 	if r.results == nil {
 		return
 	}
 	u := uncollected{Who: pk.who, Backend: pk.call.asker.backend, Message: pk.call.msg.Raw, Reply: pk.reply.Msg.Raw, Created: pk.created}
-	if pk.err != nil {
+	switch {
+	case pk.isCancelled():
+		u.Code, u.Why = ask.ClientCancelled, "The client cancelled the task."
+	case pk.err != nil:
 		why := ask.From(pk.err)
 		u.Code, u.Why = why.Code, why.Message
+	}
+	ttl := max(pk.away, time.Minute)
+	if pk.tasks {
+		ttl = max(ttl, r.limits.CallCap-time.Since(pk.created))
 	}
 	value, err := json.Marshal(u)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 		defer cancel()
-		err = r.results.Keep(ctx, strings.TrimPrefix(pk.id, ownTask), value, max(pk.away, time.Minute))
+		err = r.results.Keep(ctx, strings.TrimPrefix(pk.id, ownTask), value, ttl)
 	}
 	if err != nil {
 		r.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)

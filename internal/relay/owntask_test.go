@@ -16,28 +16,45 @@ const formAndTasks = `{"elicitation":{"form":{}},"extensions":{"io.modelcontextp
 // memory keeps results for a test.
 type memory struct {
 	mu   sync.Mutex
-	kept map[string][]byte
+	kept map[string]shelved
 }
 
-func (m *memory) Keep(_ context.Context, id string, value []byte, _ time.Duration) error {
+type shelved struct {
+	value []byte
+	until time.Time
+}
+
+func (m *memory) Keep(_ context.Context, id string, value []byte, ttl time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kept[id] = value
+	m.kept[id] = shelved{value, time.Now().Add(ttl)}
 	return nil
 }
 
 func (m *memory) Kept(_ context.Context, id string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.kept[id], nil
+	if s := m.kept[id]; time.Now().Before(s.until) {
+		return s.value, nil
+	}
+	return nil, nil
 }
 
 // tasking is a relay in which calls of the server "old" may become tasks.
-func tasking(t *testing.T, runs *int) *Relay {
-	r := newRelay(t, legacyServer(asksFor(1, runs)))
-	r.results = &memory{kept: map[string][]byte{}}
+func tasking(t *testing.T, runs *int) *Relay { return taskingWith(t, asksFor(1, runs)) }
+
+func taskingWith(t *testing.T, serve func(context.Context, *wire.Message, Sink) (string, error)) *Relay {
+	r := newRelay(t, legacyServer(serve))
+	r.results = &memory{kept: map[string]shelved{}}
 	r.table.Load().entries[0].Tasks = true
 	return r
+}
+
+// forget leaves of the calls only what was kept, as a restart does.
+func forget(r *Relay) {
+	r.lot.mu.Lock()
+	defer r.lot.mu.Unlock()
+	clear(r.lot.calls)
 }
 
 func taskOf(m wire.Message) string { return member(m, "taskId") }
@@ -90,8 +107,84 @@ func TestTaskIsCancelled(t *testing.T) {
 			t.Fatalf("the cancel: %s", m.Raw)
 		}
 		synctest.Wait()
-		if m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id); member(m, "status") != `"cancelled"` {
+		for range 2 { // the second time as after a restart
+			if m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id); member(m, "status") != `"cancelled"` {
+				t.Errorf("the task: %s", m.Raw)
+			}
+			forget(r)
+		}
+		r.Close()
+	})
+}
+
+// A task that is over stays as it is when it is cancelled, and is there for
+// as long as its ttlMs says.
+func TestTaskThatIsOverStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r := tasking(t, &runs)
+		m := callWith(r, alice, formAndTasks, "tools/call", "")
+		id, about := taskOf(m), func(method, rest string) wire.Message {
+			return callWith(r, alice, formAndTasks, method, `,"taskId":`+taskOf(m)+rest)
+		}
+		if ttl := member(m, "ttlMs"); ttl != "86400000" {
+			t.Fatalf("the task is promised for %s ms", ttl)
+		}
+		about("tasks/update", `,"inputResponses":{"q1":{"action":"decline"}}`)
+		synctest.Wait()
+		for _, wait := range []time.Duration{0, 23 * time.Hour} {
+			time.Sleep(wait)
+			if m := about("tasks/cancel", ""); m.Text(m.ResultType) != "complete" || taskOf(m) != "" {
+				t.Errorf("the cancel: %s", m.Raw)
+			}
+			if m := about("tasks/get", ""); taskOf(m) != id || member(m, "status") != `"completed"` {
+				t.Errorf("the task: %s", m.Raw)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if m := about("tasks/get", ""); string(m.Field(m.ErrorCode)) != "-32602" {
+			t.Errorf("the task outlives its time: %s", m.Raw)
+		}
+		r.Close()
+	})
+}
+
+// A call that fails makes a task that failed, with the error that a modern
+// client would have got.
+func TestTaskFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+			q, reply, _ := newQuestion("elicitation/create", form)
+			sink.Question(q)
+			<-reply
+			return `{"jsonrpc":"2.0","id":` + string(msg.Field(msg.ID)) + `,"error":{"code":-32002,"message":"no \"such\" thing"}}`, nil
+		})
+		id := taskOf(callWith(r, alice, formAndTasks, "tools/call", ""))
+		callWith(r, alice, formAndTasks, "tasks/update", `,"taskId":`+id+`,"inputResponses":{"q1":{"action":"decline"}}`)
+		synctest.Wait()
+		m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id)
+		if member(m, "status") != `"failed"` || member(m, "result") != "" ||
+			member(m, "error") != `{"code":-32602,"message":"no \"such\" thing"}` || member(m, "statusMessage") != `"no \"such\" thing"` {
 			t.Errorf("the task: %s", m.Raw)
+		}
+		r.Close()
+	})
+}
+
+// A task that could not be sent is ended: its client will call anew.
+func TestUnsentTaskIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r := tasking(t, &runs)
+		msg := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + formAndTasks + `},"name":"t"}}`)
+		resp := r.Call(context.Background(), "old", alice, &msg, nil, newPeer())
+		if resp.Unsent == nil {
+			t.Fatal("nothing to call when the response is not sent")
+		}
+		resp.Unsent()
+		synctest.Wait()
+		if m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+taskOf(scan(string(resp.Body)))); m.Kind != wire.Failure {
+			t.Errorf("the task is still there: %s", m.Raw)
 		}
 		r.Close()
 	})
@@ -122,9 +215,7 @@ func TestUncollectedResponseIsKept(t *testing.T) {
 		id := taskOf(callWith(r, alice, formAndTasks, "tools/call", ""))
 		callWith(r, alice, formAndTasks, "tasks/update", `,"taskId":`+id+`,"inputResponses":{"q1":{"action":"decline"}}`)
 		synctest.Wait()
-		r.lot.mu.Lock()
-		clear(r.lot.calls) // as after a restart
-		r.lot.mu.Unlock()
+		forget(r)
 		m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id)
 		if member(m, "status") != `"completed"` || !strings.Contains(member(m, "result"), `{"action":"decline"}`) {
 			t.Errorf("the task: %s", m.Raw)
