@@ -129,9 +129,6 @@ func (d *doors) people(id *config.Identity, log *slog.Logger) signin.Config {
 		Serves: func(path string) bool {
 			return path == "/" || len(path) > len("/asks/") && path[:len("/asks/")] == "/asks/"
 		},
-		Audit: func(e signin.Event) {
-			log.Info("sign-in", "event", e.Kind, "principal", e.Principal, "issuer", e.Issuer, "reason", e.Reason)
-		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(id.Issuers)) {
 		if s := id.Issuers[name]; s.ClientID != "" {

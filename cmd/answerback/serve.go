@@ -120,6 +120,9 @@ func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Dura
 	if err := g.surface.Drain(ctx); err != nil {
 		log.Warn("calls were still in flight when the time to drain was over")
 	}
+	if g.desk != nil {
+		g.desk.Suspend()
+	}
 	last, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	g.surface.Close(last)

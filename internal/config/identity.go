@@ -227,5 +227,9 @@ func (c *Config) PublicBase(listening net.Addr) string {
 	if c.PublicURL != "" {
 		return strings.TrimSuffix(c.PublicURL, "/")
 	}
+	if tcp, ok := listening.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		// It says nothing of where the gateway is reached, but for here.
+		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+	}
 	return "http://" + listening.String()
 }

@@ -92,8 +92,11 @@ func (k *checker) network(c *Config) {
 		}
 	}
 	if c.PublicURL != "" {
-		if u, err := url.Parse(c.PublicURL); err != nil || !isBase(u) {
-			k.add("public_url", "is not the address of a website", "write it as https://mcp.example.com, without user name, query and fragment")
+		switch u, err := url.Parse(c.PublicURL); {
+		case err != nil || !isBase(u) || u.Path != "" && u.Path != "/":
+			k.add("public_url", "is not the address of a website", "write it as https://mcp.example.com, without path, user name, query and fragment")
+		case u.Scheme == "http" && !isLoopback(u.Hostname()):
+			k.add("public_url", "uses http, and browsers keep no sign-in there", "use https, as https://"+u.Host)
 		}
 	}
 	for i, h := range c.AllowedHosts {
@@ -175,9 +178,6 @@ func (c *Config) notes() []Note {
 	if u, err := url.Parse(c.PublicURL); err == nil && c.PublicURL != "" && !isLoopback(u.Hostname()) {
 		if isLoopback(host) && open {
 			add("public_url", "nobody has to authenticate: what passes requests on from "+u.Host+" must keep strangers out")
-		}
-		if u.Scheme == "http" {
-			add("public_url", "links use http, so answers travel unencrypted; use https")
 		}
 	}
 	if len(c.Enabled()) == 0 {

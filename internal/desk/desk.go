@@ -211,6 +211,17 @@ func (d *Desk) End(id string, ending ask.Ending, why *ask.Error) {
 	d.step(e, ev)
 }
 
+// Suspend refuses new asks and lets go of those that are kept: their askers
+// are told that they go on after the next start. It comes before whatever
+// ends the calls in which they were asked, which would end them too.
+func (d *Desk) Suspend() {
+	for i := range d.shards {
+		for _, e := range d.shards[i].close() {
+			d.letGo(e, false)
+		}
+	}
+}
+
 // Close refuses new asks, abandons those that only pass through, lets go of
 // those that are kept, and waits until every asker was told or ctx ends.
 func (d *Desk) Close(ctx context.Context) error {
@@ -219,7 +230,7 @@ func (d *Desk) Close(ctx context.Context) error {
 			if open := d.shards[i].close(); len(open) > 0 {
 				d.start(func() {
 					for _, e := range open {
-						d.letGo(e)
+						d.letGo(e, true)
 					}
 				})
 			}

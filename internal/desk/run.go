@@ -251,9 +251,9 @@ func (d *Desk) drop(e *entry) bool {
 	return held
 }
 
-// letGo ends e for this process: one that passes through is abandoned, one
-// that is kept goes on after the next start.
-func (d *Desk) letGo(e *entry) {
+// letGo ends e for this process: one that is kept goes on after the next
+// start, one that passes through is abandoned where abandon says so.
+func (d *Desk) letGo(e *entry, abandon bool) {
 	s := d.shard(e.ask.ID)
 	s.mu.Lock()
 	for e.state.Persisting() {
@@ -265,7 +265,9 @@ func (d *Desk) letGo(e *entry) {
 	kept := e.state.Kept
 	s.mu.Unlock()
 	if !kept {
-		d.step(e, exchange.Abandoned{Why: shuttingDown()})
+		if abandon {
+			d.step(e, exchange.Abandoned{Why: shuttingDown()})
+		}
 		return
 	}
 	if d.drop(e) {

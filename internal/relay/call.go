@@ -30,6 +30,7 @@ type call struct {
 	asks      map[*carried]struct{} // open ones, made at the first
 	ended     bool                  // no further ask may open
 	abandoned bool                  // the client cancelled: whatever comes, nothing is owed
+	suspended bool                  // it goes on after a restart: nobody is told of an end
 }
 
 // newCall starts the clock of a call and derives its life from ctx.
@@ -45,9 +46,28 @@ func newCall(ctx context.Context, msg *wire.Message, peer Peer, a asker, work, l
 func (c *call) end(why *ask.Error) {
 	c.mu.Lock()
 	c.abandoned = c.abandoned || why.Code == ask.ClientCancelled
+	if c.suspended {
+		why = ErrSuspended
+	}
 	c.mu.Unlock()
 	c.endAsks(ask.Abandoned, why)
 	c.cancel(why)
+}
+
+// ErrSuspended is why a call ends that goes on after a restart: its backend is
+// not told that anybody left.
+var ErrSuspended = ask.Errorf(ask.ShuttingDown, "The gateway is being restarted. The call goes on.")
+
+func (c *call) suspend() {
+	c.mu.Lock()
+	c.suspended = true
+	c.mu.Unlock()
+}
+
+func (c *call) isSuspended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.suspended
 }
 
 // isAbandoned reports whether the client cancelled the call. The end of its

@@ -176,7 +176,7 @@ func (pk *parked) run(ctx context.Context, out Outgoing) {
 // finished ends the wait for the backend. What no client waits for is kept.
 func (pk *parked) finished() {
 	pk.mu.Lock()
-	away := pk.sink == nil && !pk.gone
+	away := pk.sink == nil && !pk.gone && !pk.call.isSuspended()
 	if pk.patient != nil {
 		pk.patient.Reset(pk.away)
 	}
@@ -207,6 +207,9 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 		}
 		select {
 		case <-pk.done:
+			if pk.call.isSuspended() {
+				return pk.inputRequired(msg) // and the next gateway has it
+			}
 			return pk.collect(msg)
 		case <-pk.changed:
 		case <-gather:

@@ -173,6 +173,9 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 	}
 	close(k.over)
 	for _, c := range k.calls {
+		if out.Ending == 0 {
+			c.suspend()
+		}
 		c.settled(k)
 		c.clock.resume()
 	}

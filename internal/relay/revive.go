@@ -230,7 +230,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		s.finished(key)
 		c.finish()
 		switch {
-		case c.isAbandoned() || cancelled(ctx, err):
+		case c.isAbandoned() || c.isSuspended() || cancelled(ctx, err):
 			finish(Response{})
 		case err != nil:
 			finish(failed(x.msg.Field(x.msg.ID), err, era.Legacy, reply.Event))

@@ -38,6 +38,7 @@ type Session struct {
 	mu     sync.Mutex
 	calls  map[string]*call // in flight, by id
 	closed bool
+	flight sync.WaitGroup // the calls
 }
 
 // Initialize opens a legacy session at an endpoint that the relay knows. id
@@ -145,7 +146,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 		resp, err = s.join.call(ctx, c)
 	}
 	c.report(era.Legacy, resp, err)
-	if c.isAbandoned() || cancelled(ctx, err) {
+	if c.isAbandoned() || c.isSuspended() || cancelled(ctx, err) {
 		return Response{}
 	}
 	if err != nil {
@@ -202,6 +203,7 @@ func (s *Session) begin(key string, c *call) error {
 		return ask.Errorf(ask.TooManyOpen, "This session has as many calls in flight as it may have (limits.calls_per_session).")
 	}
 	s.calls[key] = c
+	s.flight.Add(1)
 	return nil
 }
 
@@ -209,6 +211,7 @@ func (s *Session) finished(key string) {
 	s.mu.Lock()
 	delete(s.calls, key)
 	s.mu.Unlock()
+	s.flight.Done()
 }
 
 // Notify passes a client's notification on, or acts on it.
@@ -281,11 +284,26 @@ func (s *Session) Close(ctx context.Context, why *ask.Error) {
 	for _, c := range calls {
 		c.end(why)
 	}
+	// A line knows only after its calls whether its session must go on.
+	waitFor(ctx, &s.flight)
 	if s.soloLine != nil {
 		s.soloLine.Close(ctx)
 		return
 	}
 	s.join.close(ctx)
+}
+
+// waitFor waits for a group, or until ctx ends.
+func waitFor(ctx context.Context, group *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // soloEvents takes what the backend of a solo session sends outside any

@@ -219,7 +219,7 @@ func TestTokensOutliveTheProcessWithAKey(t *testing.T) {
 
 func TestAttackFramingAndCaching(t *testing.T) {
 	want := map[string]string{
-		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 			"form-action 'self' https://id.example.com; frame-ancestors 'none'; base-uri 'none'",
 		"X-Frame-Options":              "DENY",
 		"X-Content-Type-Options":       "nosniff",

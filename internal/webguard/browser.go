@@ -8,7 +8,7 @@ import (
 const (
 	// contentPolicy lets a page show and do what came from here as a file of
 	// its own: nothing inline, nothing evaluated, nothing from elsewhere.
-	contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		formSelf + "; frame-ancestors 'none'; base-uri 'none'"
 	// Browsers hold the redirect that follows a form against this as well.
 	formSelf = "form-action 'self'"

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Excuse is a line of across.txt: a scenario, or one check of it, that the
-// fixture cannot pass in the other era, and why.
+// Excuse is a line of across.txt or tasks.txt: a scenario, or one check of it,
+// that cannot pass through the gateway with its fixture, and why.
 type Excuse struct {
 	Scenario, Check string // Check is "" for the whole scenario
 	Reason          string
@@ -51,7 +51,7 @@ func (r Result) Excused(excuses []Excuse) (Result, error) {
 		ran := slices.ContainsFunc(r, func(c Check) bool { return c.Scenario == e.Scenario })
 		needed := slices.ContainsFunc(r, func(c Check) bool { return failed(c) && e.covers(c) })
 		if ran && !needed {
-			return nil, fmt.Errorf("%s is excused and passes: take it out of across.txt", e)
+			return nil, fmt.Errorf("%s is excused and passes: take it out of the list", e)
 		}
 	}
 	return r.Without(func(c Check) bool {

@@ -46,7 +46,13 @@ func (r rig) fixture(t *testing.T, modern bool) string {
 // gateway starts a gateway before the given backends.
 func (r rig) gateway(t *testing.T, backends map[string]string) string {
 	t.Helper()
-	g, err := testproc.StartGateway(context.Background(), r.bin, t.TempDir(), testproc.Backends(backends), nil)
+	return r.gatewayWith(t, testproc.Backends(backends))
+}
+
+// gatewayWith starts a gateway with this configuration.
+func (r rig) gatewayWith(t *testing.T, config string) string {
+	t.Helper()
+	g, err := testproc.StartGateway(context.Background(), r.bin, t.TempDir(), config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func crashed(t *testing.T, test func(t *testing.T, g *rig.Gateway, path, prefix 
 		t.Run(name, func(t *testing.T) {
 			runs := &atomic.Int64{}
 			other := rig.NewBackend(t, nil)
-			g := rig.Start(t, "backends:\n  one: { url: "+resumable(t, runs)+" }\n  two: { url: "+other.URL+" }\n")
+			g := rig.Start(t, "limits: { drain: 0s }\nbackends:\n  one: { url: "+resumable(t, runs)+" }\n  two: { url: "+other.URL+" }\n")
 			test(t, g, door[0], door[1], runs)
 		})
 	}
@@ -88,6 +88,43 @@ func TestLegacyCallSurvivesACrash(t *testing.T) {
 		c.Answer(s.Next(), `{"action":"decline"}`)
 		if m := s.Final(); !strings.Contains(string(m.Field(m.Result)), "decline") {
 			t.Errorf("the next call of the session: %s", m.Raw)
+		}
+	})
+}
+
+// A gateway that is restarted in good order loses as little: neither the
+// backend nor the client is told of an end that is none.
+func TestCallsSurviveARestart(t *testing.T) {
+	crashed(t, func(t *testing.T, g *rig.Gateway, path, prefix string, runs *atomic.Int64) {
+		legacy, modern := rig.Dial(t, g.URL+path, rig.AllCaps), rig.NewClient(t, g.URL+path)
+		s := legacy.Tool(prefix+"ask", "{}")
+		q := s.Next()
+		id, _ := wire.Unquote(q.Field(q.ID))
+		if status, _ := rig.SignIn(t, g).Do("GET", "/asks/"+id, nil); status != 200 {
+			t.Fatalf("the page: %d", status)
+		}
+		call := func(id, rest string) wire.Message {
+			return modern.Modern(id, "tools/call", `{"name":"`+prefix+`ask","arguments":{}`+rest+`}`, `{"elicitation":{"form":{}}}`).Final()
+		}
+		away := call("1", "")
+		if err := g.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		s.Ended()
+		last := s.LastID
+		g = g.Again(t)
+		legacy.URL, modern.URL = g.URL+path, g.URL+path
+		s = legacy.Listen(last)
+		legacy.Answer(q, `{"action":"accept","content":{"name":"Eve"}}`)
+		if m := s.Final(); !strings.Contains(string(m.Field(m.Result)), "accept Eve") {
+			t.Errorf("the legacy client: %s", m.Raw)
+		}
+		m := call("2", `,"inputResponses":{"q1":{"action":"accept","content":{"name":"Fay"}}},"requestState":`+string(away.Field(away.ResultState)))
+		if !strings.Contains(string(m.Field(m.Result)), "accept Fay") {
+			t.Errorf("the modern client: %s", m.Raw)
+		}
+		if runs.Load() != 2 {
+			t.Errorf("the tool ran %d times for two calls", runs.Load())
 		}
 	})
 }

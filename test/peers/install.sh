@@ -2,7 +2,7 @@
 # Installs what the checks and the outer tests need into .peers, each part at
 # a pinned version and only when it is not there yet.
 #
-#   test/peers/install.sh PART...      the parts are npm, go, staticcheck
+#   test/peers/install.sh PART...      the parts are npm, go, staticcheck, browser
 set -euo pipefail
 
 GO_SDK=v1.8.0
@@ -38,13 +38,23 @@ install_staticcheck() {
   GOBIN=$peers/bin go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK"
 }
 
+# The browser is the system's own.
+install_browser() {
+  if command -v chromium >/dev/null; then return; fi
+  local root=()
+  if ((EUID != 0)); then root=(sudo); fi
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null
+}
+
 for part in "$@"; do
   case $part in
     npm) once npm "$(cat "$here/package.json" "$here/package-lock.json" | sha256sum)" install_npm ;;
     go) once go "$GO_SDK $(go env GOVERSION)" install_go ;;
     staticcheck) once staticcheck "$STATICCHECK $(go env GOVERSION)" install_staticcheck ;;
+    browser) install_browser ;;
     *)
-      echo "install.sh: no part is called $part; there are npm, go and staticcheck" >&2
+      echo "install.sh: no part is called $part; there are npm, go, staticcheck and browser" >&2
       exit 2
       ;;
   esac

@@ -39,6 +39,7 @@ type legacyLine struct {
 	version string
 	welcome wire.Message
 
+	left      atomic.Bool // a call of it goes on after a restart, and so must the session
 	headers   atomic.Pointer[headers]
 	listening sync.Once
 }
@@ -206,6 +207,9 @@ func (s *stream) conduct(ctx context.Context, read func() (relay.Reply, error)) 
 		// now is about that.
 		reply, err = relay.Reply{}, context.Cause(ctx)
 	}
+	if errors.Is(context.Cause(ctx), relay.ErrSuspended) {
+		l.left.Store(true)
+	}
 	l.close(c, l.ended(err))
 	return reply, err
 }
@@ -245,6 +249,9 @@ func (b *board) ended(err error) *ask.Error {
 
 // tellCancelled tells the server that nobody waits for a call any more.
 func (l *legacyLine) tellCancelled(c *call, why error) {
+	if errors.Is(why, relay.ErrSuspended) {
+		return
+	}
 	// initialize must not be cancelled.
 	if c.method == "initialize" || !l.crew.join() {
 		return
@@ -297,7 +304,7 @@ func (l *legacyLine) lose(status int) *ask.Error {
 func (l *legacyLine) Close(ctx context.Context) {
 	alive := l.end(ask.Errorf(ask.BackendLost, fmt.Sprintf("The session with backend %s was closed.", l.name)))
 	l.backend.drop(l)
-	if alive && l.session != "" {
+	if alive && l.session != "" && !l.left.Load() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
 		resp, err := get(ctx, l.backend.cfg.Client, http.MethodDelete, l.backend.url, l.headers.Load().get)

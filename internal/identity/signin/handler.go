@@ -224,7 +224,11 @@ func single(values url.Values, name string) (string, bool) {
 // what other sites are told.
 func private(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Referrer-Policy", "no-referrer")
+	// Whoever stands before has perhaps said more: under no-referrer browsers
+	// post our own forms as if they came from nowhere.
+	if w.Header().Get("Referrer-Policy") == "" {
+		w.Header().Set("Referrer-Policy", "same-origin")
+	}
 }
 
 // seeOther redirects to the target as it stands; http.Redirect would rewrite

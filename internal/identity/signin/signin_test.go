@@ -247,7 +247,7 @@ func TestServesNothingElse(t *testing.T) {
 		{"GET", "/signout", 405, "POST"},
 	} {
 		r := b.send(b.request(c.method, c.path, nil))
-		if r.StatusCode != c.status || r.Header.Get("Allow") != c.allow || r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Referrer-Policy") != "no-referrer" {
+		if r.StatusCode != c.status || r.Header.Get("Allow") != c.allow || r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%s %s: %d, %v", c.method, c.path, r.StatusCode, r.Header)
 		}
 	}

@@ -72,7 +72,8 @@ func (e *engine) start() error {
 	}
 	s.SetLoggerV2(serverLog{e.cfg.Log}, false, false, false)
 	s.Start()
-	if !s.ReadyForConnections(30*time.Second) || !s.JetStreamEnabled() {
+	// A server without its storage never gets ready: there is nothing to wait for.
+	if !s.JetStreamEnabled() || !s.ReadyForConnections(30*time.Second) {
 		stop(s)
 		return unavailable("the store in "+e.cfg.Dir+" does not start: see the log at level debug", nil)
 	}

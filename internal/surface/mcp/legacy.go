@@ -104,10 +104,12 @@ func (s *Surface) initialize(w http.ResponseWriter, r *http.Request, at string, 
 		defer cancel()
 		behind.Close(closing, shuttingDown)
 	}
+	// Afterwards it may well go: it has what it came for.
+	gone := r.Context().Err() != nil
 	st.respond(resp)
 	st.finish()
 	ss.leave()
-	if behind != nil && r.Context().Err() != nil {
+	if behind != nil && gone {
 		// The client went away before it learned the id: nobody can use it.
 		s.dropNow(ss, clientGone)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 )
 
@@ -19,10 +20,20 @@ const (
 // askBody is the page of an open question.
 type askBody struct {
 	*question
-	Token    string
-	Notice   string // why nothing was sent, where that is not a field's fault
-	Problems string // how many fields are wrong
-	Rows     []row
+	Token  string
+	Fresh  bool   // nobody typed anything into it yet
+	News   string // what went well
+	Notice string // why nothing was sent, where that is not a field's fault
+	Wrong  string // how many things are wrong
+	Faults []fault
+	Rows   []row
+}
+
+// fault is one line of the summary of what is wrong.
+type fault struct {
+	To    string // the id of the element where it is put right; "" for the form as a whole
+	Label string
+	Words string
 }
 
 // open shows a question to whom it is for.
@@ -32,74 +43,116 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 		h.cfg.People.Challenge(w, r)
 		return
 	}
-	a, err := h.look(r, v)
-	if err != nil {
-		h.closed(w, v, err)
-		return
-	}
-	if a.Outcome != nil {
-		h.over(w, v, a)
-		return
-	}
-	h.ask(w, v, http.StatusOK, readQuestion(&a.Ask, h.cfg.Now()), askBody{}, nil, nil)
-}
-
-// answer takes what somebody did with a question. Whatever is refused for
-// other reasons than the question's end comes back with all that was typed.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
-	v, ok := h.visitor(r)
-	if !ok {
-		h.signedOut(w, r)
-		return
-	}
-	posted, status := readForm(w, r)
-	if status != 0 {
-		h.unreadable(w, v, status)
-		return
-	}
 	view, err := h.look(r, v)
 	if err != nil {
 		h.closed(w, v, err)
 		return
 	}
 	if view.Outcome != nil {
-		h.over(w, v, view)
+		h.over(w, v, view, nil)
 		return
 	}
-	a := &view.Ask
-	q := readQuestion(a, h.cfg.Now())
-	again := func(status int, why string) { h.ask(w, v, status, q, askBody{Notice: why}, posted, nil) }
+	h.ask(w, v, http.StatusOK, h.question(view), askBody{}, nil, nil)
+}
 
-	if len(posted[TokenField]) != 1 || !h.cfg.Guard.Check(v.session, purposeAnswer+a.ID, posted.Get(TokenField)) {
-		h.cfg.Log.Warn("page refused an answer without a valid token", "ask", a.ID, "principal", v.Principal.String(), "surface", surface)
-		again(http.StatusForbidden, "This page was too old, or the answer did not come from it. Check what is below, and send it again if it is what you want to say.")
+// sent is what somebody posted from the page of a question that is open and
+// theirs.
+type sent struct {
+	*question
+	by     *visitor
+	values url.Values
+}
+
+// take reads a post from the page of a question. Where it is not to be acted
+// on, it answers and gives nil; whatever is refused for other reasons than the
+// question's end comes back with all that was typed.
+func (h *Handler) take(w http.ResponseWriter, r *http.Request) *sent {
+	v, ok := h.visitor(r)
+	if !ok {
+		h.signedOut(w, r)
+		return nil
+	}
+	posted, status := readForm(w, r)
+	if status != 0 {
+		h.unreadable(w, v, status)
+		return nil
+	}
+	view, err := h.look(r, v)
+	if err != nil {
+		h.closed(w, v, err)
+		return nil
+	}
+	if view.Outcome != nil {
+		h.over(w, v, view, posted)
+		return nil
+	}
+	s := &sent{h.question(view), v, posted}
+	if len(posted[TokenField]) != 1 || !h.cfg.Guard.Check(v.session, purposeAnswer+s.ID, posted.Get(TokenField)) {
+		h.cfg.Log.Warn("page refused a post without a valid token", "ask", s.ID, "principal", v.Principal.String(), "surface", surface)
+		h.again(w, s, http.StatusForbidden, "This page was too old, or the answer did not come from it. Check what is below, and send it again if it is what you want to say.")
+		return nil
+	}
+	return s
+}
+
+// again shows the page of a question once more, and why nothing was done.
+func (h *Handler) again(w http.ResponseWriter, s *sent, status int, why string) {
+	h.ask(w, s.by, status, s.question, askBody{Notice: why}, s.values, nil)
+}
+
+// answer takes what somebody did with a question.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
+	s := h.take(w, r)
+	if s == nil {
 		return
 	}
-	action := readAction(posted["action"])
-	if action == ask.NoAction || action == ask.Accept && !q.answerable() {
-		again(http.StatusBadRequest, "It is not clear what you want to do. Use one of the buttons at the end of the page.")
+	action := readAction(s.values["action"])
+	if action == ask.NoAction || action == ask.Accept && !s.answerable() {
+		h.again(w, s, http.StatusBadRequest, "It is not clear what you want to do. Use one of the buttons at the end of the page.")
 		return
 	}
 	answer := ask.Answer{Action: action, Result: []byte(`{"action":"` + action.String() + `"}`)}
-	if action == ask.Accept && q.Form != nil {
-		content, problems := readPost(q.Form, posted)
-		if problems != nil {
-			h.ask(w, v, http.StatusUnprocessableEntity, q, askBody{}, posted, problems)
+	if action == ask.Accept && s.Form != nil {
+		content, errs := readPost(s.Form, s.values)
+		if errs != nil {
+			h.ask(w, s.by, http.StatusUnprocessableEntity, s.question, askBody{}, s.values, errs)
 			return
 		}
 		answer.Result = append(append([]byte(`{"action":"accept","content":`), content...), '}')
 	}
-	receipt, err := h.cfg.Desk.Submit(a.ID, v.Viewer, surface, answer)
+	receipt, err := h.cfg.Desk.Submit(s.ID, s.by.Viewer, surface, answer)
 	if err != nil {
 		if ended(err) {
-			h.closed(w, v, err)
+			h.late(w, r, s, err)
 			return
 		}
-		h.fail("answer could not be passed on", a.ID, v, err)
-		again(http.StatusInternalServerError, "Your answer could not be passed on. Wait a moment, and send it again.")
+		h.fail("answer could not be passed on", s.ID, s.by, err)
+		h.again(w, s, http.StatusInternalServerError, "Your answer could not be passed on. Wait a moment, and send it again.")
 		return
 	}
-	h.done(w, v, q, action, receipt)
+	h.done(w, s, action, receipt)
+}
+
+// extend gives somebody more time, and back what they typed.
+func (h *Handler) extend(w http.ResponseWriter, r *http.Request) {
+	s := h.take(w, r)
+	if s == nil {
+		return
+	}
+	by, limit := s.longer()
+	view, err := h.cfg.Desk.Extend(s.ID, s.by.Viewer, surface, by, limit)
+	switch {
+	case err == nil:
+		q := h.question(&view)
+		h.ask(w, s.by, http.StatusOK, q, askBody{News: "You have " + moreOf(by) + "."}, s.values, nil)
+	case ended(err):
+		h.late(w, r, s, err)
+	case ask.CodeOf(err) == ask.NotAllowed:
+		h.again(w, s, http.StatusConflict, "This question cannot be given more time. Answer it before its time is up, or ask for it to be put to you again.")
+	default:
+		h.fail("question could not be extended", s.ID, s.by, err)
+		h.again(w, s, http.StatusInternalServerError, "More time could not be had right now. Wait a moment, and try again.")
+	}
 }
 
 // look finds the question that a request is about.
@@ -153,23 +206,40 @@ func readAction(values []string) ask.Action {
 }
 
 // ask shows an open question, with what was posted where something was.
-func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question, body askBody, posted url.Values, problems map[string]string) {
+func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question, body askBody, posted url.Values, errs form.Errors) {
 	body.question = q
+	body.Fresh = posted == nil
 	body.Token = h.cfg.Guard.Token(v.session, purposeAnswer+q.ID)
 	title := "Question from " + q.Who.Backend
 	if q.Form != nil {
-		body.Rows = q.Form.rows(posted, problems)
+		body.Rows = rows(q.Form, posted, errs)
+		body.Faults = faults(body.Rows, errs)
 	}
-	switch n := len(problems); {
+	switch n := len(body.Faults); {
 	case n == 1:
-		body.Problems = "One thing needs another look"
+		body.Wrong = "One thing needs another look"
 	case n > 1:
-		body.Problems = count(n, "thing") + " need another look"
+		body.Wrong = count(n, "thing") + " need another look"
 	}
 	if status != http.StatusOK {
 		title = "Error: " + title
 	}
 	h.rd.show(w, status, pageAsk, frame{Title: title, Me: v.me, Body: body})
+}
+
+// faults is the summary of what is wrong: the fields in their order, then
+// what concerns no single one.
+func faults(rows []row, errs form.Errors) []fault {
+	var all []fault
+	for _, r := range rows {
+		if r.Problem != "" {
+			all = append(all, fault{To: r.First(), Label: r.Label, Words: r.Problem})
+		}
+	}
+	for _, e := range errs.For("") {
+		all = append(all, fault{Words: line(e.Message, maxHelp)})
+	}
+	return all
 }
 
 // ended reports whether an error means that there is nothing to answer.

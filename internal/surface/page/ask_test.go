@@ -268,6 +268,15 @@ func TestFilesOfPagesAreKeptUnderTheirContentsName(t *testing.T) {
 			t.Errorf("%s loads something from elsewhere", l.attr["href"])
 		}
 	}
+	script := k.get(p.root.all("script")[0].attr["src"], "")
+	if script.want(200); script.header.Get("Content-Type") != "text/javascript; charset=utf-8" || !strings.Contains(script.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("the script comes with %v", script.header)
+	}
+	for _, s := range []string{"eval(", "Function(", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "://", "localStorage", "import "} {
+		if strings.Contains(script.body, s) {
+			t.Errorf("the script has %q", s)
+		}
+	}
 	k.get("/static/look-0000000000000000.css", "ada").want(404)
 	k.get("/static/", "ada").want(404)
 	k.get("/static/..%2fpage.go", "ada").want(404)

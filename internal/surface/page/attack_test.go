@@ -182,7 +182,7 @@ func TestAttackMarkupInEveryTextIsOnlyText(t *testing.T) {
 	for _, text := range hostile {
 		q := string(quote(text))
 		a := withSchema(`{`+
-			string(quote("k"+text))+`:{"type":"string","title":`+q+`,"description":`+q+`,"default":`+q+`},`+
+			string(quote("k"+line(text, maxLabel)))+`:{"type":"string","title":`+q+`,"description":`+q+`,"default":`+q+`},`+
 			`"area":{"type":"string","maxLength":5000,"default":`+q+`},`+
 			`"one":{"type":"string","enum":[`+q+`,"b"],"enumNames":[`+q+`,"B"],"default":`+q+`},`+
 			`"many":{"type":"array","items":{"anyOf":[{"const":`+q+`,"title":`+q+`}]}},`+
@@ -192,7 +192,7 @@ func TestAttackMarkupInEveryTextIsOnlyText(t *testing.T) {
 		a.Backend, a.Name = text, text
 		visit := urlAsk("https://tracker.example/?q=" + text)
 		visit.ID, visit.Backend, visit.Name = "ask2", text, text
-		odd := formAsk(`{"message":` + q + `,"requestedSchema":{"type":"object","properties":{` + q + `:{"type":"object"}}}}`)
+		odd := formAsk(`{"message":` + q + `,"requestedSchema":{"type":"object","properties":{` + q + `:{"type":` + q + `}}}}`)
 		odd.ID = "ask3"
 		odd.During = text
 		k := newKit(t, a, visit, odd)

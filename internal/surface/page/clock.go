@@ -2,33 +2,86 @@ package page
 
 import (
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/answerback/answerback/form"
 )
 
-// lateFrom is when the time left becomes a warning.
-const lateFrom = time.Minute
+// How long a question waits, and how often a person may make it longer, where
+// its form does not say: ten times, as WCAG 2.2.1 asks.
+const (
+	lateFrom  = time.Minute     // the time left becomes a warning
+	extension = 5 * time.Minute // what one press gives
+	maxMore   = 10
+)
 
 // moment is a point in time for people and for machines.
 type moment struct {
 	Words   string // "4 minutes left, until 14:32 UTC"
 	Machine string // RFC 3339
-	Late    bool   // it is near, or over
+}
+
+// remaining is how long something stays open.
+type remaining struct {
+	moment
+	Late    bool   // the end is near, or over
+	Seconds int    // until the end, for clocks that run on
+	Warn    int    // seconds before the end from which it is late
+	More    string // what there is to have: "5 more minutes"; empty for nothing
 }
 
 // left says how long something stays open. It is false for what has no end.
-func left(deadline, now time.Time) (moment, bool) {
+func left(deadline, now time.Time, warn time.Duration) (remaining, bool) {
 	if deadline.IsZero() {
-		return moment{}, false
+		return remaining{}, false
+	}
+	if warn <= 0 {
+		warn = lateFrom
 	}
 	d := deadline.Sub(now)
-	m := moment{Machine: deadline.UTC().Format(time.RFC3339), Late: d < lateFrom}
-	if d <= 0 {
-		m.Words = "The time is up"
-	} else {
+	m := remaining{
+		moment: moment{Words: "The time is up", Machine: deadline.UTC().Format(time.RFC3339)},
+		Late:   d < warn, Seconds: max(0, int(d/time.Second)), Warn: int(warn / time.Second),
+	}
+	if d > 0 {
 		m.Words = span(d) + " left, until " + clock(deadline, now)
 	}
 	return m, true
 }
+
+// times is what the question's form says of its time.
+func (q *question) times() form.Timeouts {
+	if q.Form == nil {
+		return form.Timeouts{}
+	}
+	return q.Form.Definition().Timeout
+}
+
+// longer is by how much one press extends the question, and how often: never
+// less often than people need, whatever the form says.
+func (q *question) longer() (by time.Duration, limit int) {
+	t := q.times()
+	if by = t.Extension; by <= 0 {
+		by = extension
+	}
+	if t.NoExtension {
+		return by, 0
+	}
+	return by, max(maxMore, t.MaxExtensions)
+}
+
+// more is the time that can still be had, after so many extensions.
+func (q *question) more(had int) string {
+	by, limit := q.longer()
+	if had >= limit {
+		return ""
+	}
+	return moreOf(by)
+}
+
+// moreOf is a duration that comes on top: "5 more minutes".
+func moreOf(d time.Duration) string { return strings.Replace(span(d), " ", " more ", 1) }
 
 // ago says how long it is since something happened.
 func ago(then, now time.Time) moment {

@@ -1,17 +1,19 @@
 package page
 
 import (
-	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/answerback/answerback/form"
 )
 
-// How a field looks, and with that what it takes.
+// How a field looks.
 const (
-	kindText     = "text"
+	kindText     = "text" // one line
 	kindArea     = "area"
+	kindSecret   = "secret"
 	kindNumber   = "number"
 	kindDate     = "date"
 	kindDateTime = "datetime"
@@ -19,80 +21,226 @@ const (
 	kindRadio    = "radio"  // one of a few
 	kindSelect   = "select" // one of many
 	kindChecks   = "checks" // some of them
+	kindFixed    = "fixed"  // to be read only
+	kindHidden   = "hidden" // there for the conditions of others
 )
 
-// form is what a question wants to know, in the order in which it asks.
-type form struct {
-	Fields []*field
-}
+const (
+	fewOptions    = 7   // so many are all shown at once
+	longText      = 200 // from here on a field gets several lines
+	manyLines     = 20
+	on            = "on"                  // what a checkbox posts
+	localDateTime = "2006-01-02T15:04:05" // what a browser's date and time field holds
+)
 
-// field is one thing that a question wants to know. It is not modified after
-// its schema was read.
-type field struct {
-	Key      string // the property's name
-	ID       string // its element's id and the name under which it is posted: never the server's text
-	Kind     string
-	Label    string
-	Help     string // the server's words
-	Hint     string // ours, of its limits
-	Required bool
-	Options  []option // what can be chosen
-
-	Format    string
-	Mode      string // the keyboard to offer, "" for the usual one
-	min, max  *big.Rat
-	whole     bool
-	least     int // characters or choices
-	most      int
-	pattern   *regexp.Regexp
-	byDefault []string // as if posted
+// row is a field as it stands on a page: with what was typed, and what is
+// wrong with that.
+type row struct {
+	ID          string // its element's id and the name under which it is posted: never the server's text
+	Kind        string
+	Label       string
+	Help        string // the server's words
+	Hint        string // ours, of its limits
+	When        string // ours, of when it is asked
+	Placeholder string
+	Mode        string // the keyboard to offer, "" for the usual one
+	Auto        string // what the browser may offer to fill in
+	Lines       int
+	Required    bool
+	Secret      bool // what was typed is not shown again
+	Again       bool // it has to be typed again for that reason
+	Options     []option
+	Value       string // what a field with one value holds
+	On          bool   // a yes-or-no field says yes
+	Problem     string
+	Rule        string // what the script needs to know, as JSON
 }
 
 // option is one choice. It is posted as its place in the list, so that an
 // empty value is no choice at all.
 type option struct {
-	Value string
-	Title string
+	Title   string
+	Checked bool
 }
 
-// row is a field as it stands on a page: with what was typed, and what is
-// wrong with that.
-type row struct {
-	*field
-	Values  []string
-	Problem string
+// fieldID is the id and name of the field at a place in its form.
+func fieldID(place int) string { return "f" + strconv.Itoa(place) }
+
+// bound reports whether nobody can change the field.
+func bound(f *form.Field) bool { return f.Hints.ReadOnly || f.Hints.Hidden }
+
+// rows puts what was posted, and what is wrong with it, beside the fields of
+// a form. Without anything posted, a field has its default.
+func rows(f *form.Form, posted map[string][]string, errs form.Errors) []row {
+	var all []row
+	for i := range f.Fields() {
+		fd := &f.Fields()[i]
+		r := newRow(f, i)
+		typed := byDefault(fd)
+		if posted != nil && !bound(fd) {
+			typed = posted[r.ID]
+		}
+		if fd.Sensitive {
+			r.Again = len(typed) > 0 && typed[0] != ""
+			typed = nil
+		}
+		r.fill(fd, typed)
+		r.Problem = problem(fd, errs.For(fd.ID))
+		all = append(all, r)
+	}
+	return all
 }
 
-// rows puts posted values and their problems beside their fields. Without
-// any posted, a field has its default.
-func (f *form) rows(posted map[string][]string, problems map[string]string) []row {
-	rows := make([]row, len(f.Fields))
-	for i, fd := range f.Fields {
-		rows[i] = row{field: fd, Values: fd.byDefault}
-		if posted != nil {
-			rows[i].Values = posted[fd.ID]
-			rows[i].Problem = problems[fd.ID]
+// newRow is the field at a place in its form, before anything was typed.
+func newRow(f *form.Form, place int) row {
+	fd := &f.Fields()[place]
+	r := row{
+		ID: fieldID(place), Kind: kindOf(fd),
+		Label: line(fd.Label, maxLabel), Help: line(fd.Help(), maxHelp), Hint: hint(fd), When: whenAsked(f, fd),
+		Placeholder: line(fd.Hints.Placeholder, maxLabel), Mode: keyboard(fd),
+		Lines:    min(max(fd.Hints.Rows, 5), manyLines),
+		Required: fd.Required && !f.Definition().AllowPartial, Secret: fd.Sensitive,
+	}
+	if r.Label == "" {
+		r.Label = "A field without a name"
+	}
+	switch {
+	case fd.Sensitive || fd.Type == form.Number:
+		r.Auto = "off"
+	case r.Mode == "email" || r.Mode == "url" || r.Mode == "tel":
+		r.Auto = r.Mode
+	}
+	for _, o := range fd.Options {
+		title := line(o.Text(), maxLabel)
+		if title == "" {
+			title = "(nothing)"
+		}
+		r.Options = append(r.Options, option{Title: title})
+	}
+	r.Rule = ruleOf(f, place, &r)
+	return r
+}
+
+// fill puts what was typed into the row.
+func (r *row) fill(fd *form.Field, typed []string) {
+	r.Value, r.On = "", false
+	if len(typed) > 0 {
+		r.Value = strings.ToValidUTF8(typed[0], "\ufffd")
+	}
+	switch r.Kind {
+	case kindCheck:
+		r.On = slices.Contains(typed, on)
+	case kindDateTime:
+		if t, err := time.Parse(time.RFC3339, r.Value); err == nil {
+			r.Value = t.UTC().Format(localDateTime)
+		}
+	case kindFixed:
+		r.Value = fixedText(fd)
+	}
+	for i := range r.Options {
+		r.Options[i].Checked = slices.Contains(typed, strconv.Itoa(i))
+	}
+}
+
+// byDefault is a field's default as a person would post it.
+func byDefault(fd *form.Field) []string {
+	values := fd.DefaultStrings()
+	switch fd.Type {
+	case form.Boolean:
+		if fd.Default == true {
+			return []string{on}
+		}
+		return nil
+	case form.Select, form.MultiSelect:
+		for i, v := range values {
+			values[i] = place(fd, v)
 		}
 	}
-	return rows
+	return values
 }
 
-// Value is what a field with one value holds.
-func (r row) Value() string {
-	if len(r.Values) == 0 {
-		return ""
+// place is where an option stands in its list.
+func place(fd *form.Field, value string) string {
+	return strconv.Itoa(slices.IndexFunc(fd.Options, func(o form.Option) bool { return o.Value == value }))
+}
+
+// fixedText is what people see of a field that they cannot change.
+func fixedText(fd *form.Field) string {
+	values := fd.DefaultStrings()
+	for i, v := range values {
+		if fd.Type == form.Boolean {
+			values[i] = map[string]string{"true": "Yes", "false": "No"}[v]
+		} else {
+			values[i] = fd.OptionText(v)
+		}
 	}
-	return r.Values[0]
+	if len(values) == 0 {
+		return "Nothing"
+	}
+	return line(strings.Join(values, ", "), maxHelp)
 }
 
-// Checked reports whether the option at a place is chosen.
-func (r row) Checked(place int) bool { return slices.Contains(r.Values, strconv.Itoa(place)) }
+func kindOf(fd *form.Field) string {
+	h := &fd.Hints
+	switch {
+	case h.Hidden:
+		return kindHidden
+	case h.ReadOnly:
+		return kindFixed
+	}
+	switch fd.Type {
+	case form.Boolean:
+		return kindCheck
+	case form.MultiSelect:
+		return kindChecks
+	case form.Select:
+		if h.DisplayStyle == "dropdown" || len(fd.Options) > fewOptions {
+			return kindSelect
+		}
+		return kindRadio
+	case form.Date:
+		if fd.WithTime() {
+			return kindDateTime
+		}
+		return kindDate
+	}
+	switch {
+	case fd.Sensitive && h.Rows <= 1:
+		return kindSecret
+	case fd.Type == form.Number:
+		return kindNumber
+	case fd.Type == form.Text && (h.Rows > 1 || fd.Constraints.Format == "" && fd.Constraints.MaxLength > longText || strings.Contains(strings.Join(fd.DefaultStrings(), ""), "\n")):
+		return kindArea // one line would lose the others
+	}
+	return kindText
+}
 
-// On reports whether a yes-or-no field says yes.
-func (r row) On() bool { return r.Value() == on }
+// keyboard is the one that a phone offers for a field.
+func keyboard(fd *form.Field) string {
+	c := &fd.Constraints
+	switch {
+	case fd.Type == form.Number:
+		if c.Minimum == "" || strings.HasPrefix(string(c.Minimum), "-") {
+			return "" // keyboards of digits have no minus
+		}
+		if whole(fd) {
+			return "numeric"
+		}
+		return "decimal"
+	case fd.Type == form.URL || c.Format == "uri" || fd.Hints.InputType == "url":
+		return "url"
+	case c.Format == "email" || fd.Hints.InputType == "email" || fd.Hints.DisplayStyle == "email":
+		return "email"
+	case fd.Hints.InputType == "tel" || fd.Hints.DisplayStyle == "tel":
+		return "tel"
+	}
+	return ""
+}
 
 // Nothing reports whether no option is chosen.
-func (r row) Nothing() bool { return r.Value() == "" }
+func (r row) Nothing() bool {
+	return !slices.ContainsFunc(r.Options, func(o option) bool { return o.Checked })
+}
 
 // Grouped reports whether the field is several elements under one legend.
 func (r row) Grouped() bool { return r.Kind == kindRadio || r.Kind == kindChecks }
@@ -110,66 +258,16 @@ func (r row) First() string {
 
 // Describes is the list of ids of what describes the field.
 func (r row) Describes() string {
-	ids := ""
-	for _, d := range []struct {
-		there  bool
-		suffix string
-	}{{r.Help != "", "-help"}, {r.Hint != "", "-hint"}, {r.Problem != "", "-problem"}} {
-		if d.there {
-			if ids != "" {
-				ids += " "
-			}
-			ids += r.ID + d.suffix
+	var ids []string
+	for _, d := range []struct{ text, suffix string }{
+		{r.When, "-when"}, {r.Help, "-help"}, {r.Hint, "-hint"}, {r.Problem, "-problem"},
+	} {
+		if d.text != "" {
+			ids = append(ids, r.ID+d.suffix)
 		}
 	}
-	return ids
-}
-
-const (
-	on            = "on"
-	localDateTime = "2006-01-02T15:04:05" // what a browser's date and time field holds
-)
-
-// asTyped gives a value of a field as a person would post it, and nothing for
-// one that the field would not take.
-func (f *field) asTyped(v any) []string {
-	place := func(s string) []string {
-		i := slices.IndexFunc(f.Options, func(o option) bool { return o.Value == s })
-		if i < 0 {
-			return nil
-		}
-		return []string{strconv.Itoa(i)}
+	if r.Again {
+		ids = append(ids, r.ID+"-again")
 	}
-	var typed []string
-	switch v := v.(type) {
-	case bool:
-		if v && f.Kind == kindCheck {
-			typed = []string{on}
-		}
-	case string:
-		switch f.Kind {
-		case kindRadio, kindSelect:
-			typed = place(v)
-		case kindDateTime:
-			if t, err := time.Parse(time.RFC3339, v); err == nil {
-				typed = []string{t.UTC().Format(localDateTime)}
-			}
-		case kindText, kindArea, kindDate:
-			typed = []string{v}
-		}
-	case number:
-		if f.Kind == kindNumber {
-			typed = []string{string(v)}
-		}
-	case []any:
-		for _, e := range v {
-			if s, ok := e.(string); ok && f.Kind == kindChecks {
-				typed = append(typed, place(s)...)
-			}
-		}
-	}
-	if _, _, problem := f.read(typed); problem != "" {
-		return nil
-	}
-	return typed
+	return strings.Join(ids, " ")
 }

@@ -22,7 +22,7 @@ type item struct {
 	ID     string
 	Who    who
 	Teaser string
-	Left   *moment
+	Left   *remaining
 }
 
 func (h *Handler) inbox(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func (h *Handler) inbox(w http.ResponseWriter, r *http.Request) {
 
 func readItem(a *ask.Ask, now time.Time) item {
 	it := item{ID: a.ID, Who: readWho(a, now), Teaser: teaser(a)}
-	if m, ok := left(a.Deadline, now); ok {
+	if m, ok := left(a.Deadline, now, 0); ok {
 		it.Left = &m
 	}
 	return it

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
-	"errors"
-	"io"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +34,10 @@ type script struct {
 	mu        sync.Mutex
 	open      map[string]*ask.Ask
 	ended     map[string]bool
+	outcomes  map[string]*desk.View // how asks ended, where that is remembered
+	extended  []time.Duration
+	extendErr error  // what Extend gives, where set
+	afterLook func() // is called once, after the next Look
 	submitted []ask.Answer
 	receipt   desk.Receipt
 	fail      error // what Submit gives, where set
@@ -58,15 +60,47 @@ func (s *script) look(id string, who desk.Viewer) (*ask.Ask, error) {
 
 func (s *script) Look(_ context.Context, id string, who desk.Viewer, surface string) (desk.View, error) {
 	s.mu.Lock()
+	if then := s.afterLook; then != nil {
+		s.afterLook = nil
+		defer then()
+	}
 	defer s.mu.Unlock()
 	if s.lookFail != nil {
 		return desk.View{}, s.lookFail
+	}
+	if v := s.outcomes[id]; v != nil && v.Ask.Addressee.Principal == who.Principal {
+		return *v, nil
 	}
 	a, err := s.look(id, who)
 	if err != nil {
 		return desk.View{}, err
 	}
-	return desk.View{Ask: *a}, nil
+	return desk.View{Ask: *a, Extensions: len(s.extended)}, nil
+}
+
+func (s *script) Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, err := s.look(id, who)
+	switch {
+	case s.extendErr != nil:
+		return desk.View{}, s.extendErr
+	case err != nil:
+		return desk.View{}, err
+	case len(s.extended) >= limit:
+		return desk.View{}, ask.Errorf(ask.NotAllowed, "enough")
+	}
+	s.extended = append(s.extended, by)
+	a.Deadline = a.Deadline.Add(by)
+	return desk.View{Ask: *a, Extensions: len(s.extended)}, nil
+}
+
+// end makes the desk remember how an ask ended.
+func (k *kit) end(id string, v desk.View) {
+	k.desk.mu.Lock()
+	defer k.desk.mu.Unlock()
+	v.Ask = *k.desk.open[id]
+	k.desk.outcomes[id] = &v
 }
 
 func (s *script) Waiting(who desk.Viewer, limit int) []desk.View {
@@ -139,7 +173,7 @@ type kit struct {
 
 func newKit(t testing.TB, asks ...ask.Ask) *kit {
 	t.Helper()
-	k := &kit{t: t, desk: &script{open: map[string]*ask.Ask{}, ended: map[string]bool{}}}
+	k := &kit{t: t, desk: &script{open: map[string]*ask.Ask{}, ended: map[string]bool{}, outcomes: map[string]*desk.View{}}}
 	for _, a := range asks {
 		k.desk.open[a.ID] = &a
 	}
@@ -182,6 +216,20 @@ func urlAsk(address string) ask.Ask {
 // withSchema is an ask for ada with a form of these properties.
 func withSchema(properties, required string) ask.Ask {
 	return formAsk(`{"message":"A few details","requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`)
+}
+
+// withDefinition is an ask for ada with a form in the form language.
+func withDefinition(definition string) ask.Ask {
+	return formAsk(`{"formDefinition":` + definition + `}`)
+}
+
+// quote gives a string as JSON.
+func quote(s string) []byte {
+	q, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return q
 }
 
 // page is a response, parsed.
@@ -297,6 +345,9 @@ func (p *page) typed() url.Values {
 		}
 		for _, e := range f.all("input") {
 			_, checked := e.attr["checked"]
+			if _, disabled := e.attr["disabled"]; disabled {
+				continue
+			}
 			if kind := e.attr["type"]; kind != "radio" && kind != "checkbox" || checked {
 				form.Add(e.attr["name"], e.attr["value"])
 			}
@@ -313,140 +364,4 @@ func (p *page) typed() url.Values {
 		}
 	}
 	return form
-}
-
-// node is an element of a parsed page.
-type node struct {
-	name     string
-	attr     map[string]string
-	children []*node
-	content  string // of a piece of text
-}
-
-func parse(t testing.TB, body string) *node {
-	t.Helper()
-	dec := xml.NewDecoder(strings.NewReader(body))
-	dec.Strict, dec.AutoClose, dec.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
-	root := &node{}
-	stack := []*node{root}
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			if len(stack) != 1 {
-				t.Fatalf("<%s> is never closed:\n%s", stack[len(stack)-1].name, body)
-			}
-			return root
-		}
-		if err != nil {
-			t.Fatalf("the page does not parse: %v\n%s", err, body)
-		}
-		top := stack[len(stack)-1]
-		switch token := token.(type) {
-		case xml.StartElement:
-			n := &node{name: token.Name.Local, attr: map[string]string{}}
-			for _, a := range token.Attr {
-				if _, twice := n.attr[a.Name.Local]; twice {
-					t.Errorf("<%s> has %s twice", n.name, a.Name.Local)
-				}
-				n.attr[a.Name.Local] = a.Value
-			}
-			top.children = append(top.children, n)
-			stack = append(stack, n)
-		case xml.EndElement:
-			stack = stack[:len(stack)-1]
-		case xml.CharData:
-			top.children = append(top.children, &node{content: string(token)})
-		}
-	}
-}
-
-func (n *node) walk(f func(*node)) {
-	f(n)
-	for _, c := range n.children {
-		c.walk(f)
-	}
-}
-
-func (n *node) all(name string) []*node {
-	var found []*node
-	n.walk(func(e *node) {
-		if e.name == name {
-			found = append(found, e)
-		}
-	})
-	return found
-}
-
-func (n *node) text() string {
-	var b strings.Builder
-	n.walk(func(e *node) { b.WriteString(e.content) })
-	return b.String()
-}
-
-// check holds what every page keeps: no script, no style of its own, nothing
-// from elsewhere, and what people with a screen reader or a keyboard need.
-func (p *page) check() {
-	p.t.Helper()
-	ids, labelled := map[string]bool{}, map[string]bool{}
-	p.root.walk(func(n *node) {
-		if id := n.attr["id"]; id != "" {
-			if ids[id] {
-				p.t.Errorf("two elements have the id %s", id)
-			}
-			ids[id] = true
-		}
-		if n.name == "label" {
-			labelled[n.attr["for"]] = true
-			if strings.TrimSpace(n.text()) == "" {
-				p.t.Errorf("the label of %s is empty", n.attr["for"])
-			}
-		}
-	})
-	p.root.walk(func(n *node) {
-		switch n.name {
-		case "script", "style", "iframe", "img", "object", "embed", "base", "svg":
-			p.t.Errorf("the page has an element <%s>", n.name)
-		case "select", "textarea":
-			if !labelled[n.attr["id"]] {
-				p.t.Errorf("field %s has no label", n.attr["name"])
-			}
-		case "input":
-			if n.attr["type"] != "hidden" && !labelled[n.attr["id"]] {
-				p.t.Errorf("field %s has no label", n.attr["name"])
-			}
-		case "form":
-			if !strings.HasPrefix(n.attr["action"], "/") || n.attr["method"] != "post" {
-				p.t.Errorf("a form goes to %s %s", n.attr["method"], n.attr["action"])
-			}
-		}
-		for name, value := range n.attr {
-			switch {
-			case strings.HasPrefix(name, "on"), name == "style", name == "srcdoc":
-				p.t.Errorf("<%s> has an attribute %s=%q", n.name, name, value)
-			case name == "href" && strings.HasPrefix(value, "#") && !ids[value[1:]]:
-				p.t.Errorf("a link leads to %s, which is not there", value)
-			case name == "href" && !strings.HasPrefix(value, "#") && !strings.HasPrefix(value, "/") &&
-				!(n.attr["target"] == "_blank" && n.attr["rel"] == "noopener noreferrer"):
-				p.t.Errorf("<%s> leads away to %s", n.name, value)
-			case name == "aria-describedby" || name == "aria-labelledby":
-				for _, id := range strings.Fields(value) {
-					if !ids[id] {
-						p.t.Errorf("%s names %s, which is not there", name, id)
-					}
-				}
-			}
-		}
-	})
-	if n := len(p.root.all("h1")); n != 1 {
-		p.t.Errorf("the page has %d first headings, want 1", n)
-	}
-	if titles := p.root.all("title"); len(titles) != 1 || strings.TrimSpace(titles[0].text()) == "" {
-		p.t.Error("the page has no title")
-	}
-	if p.root.all("html")[0].attr["lang"] == "" || len(p.root.all("main")) != 1 {
-		p.t.Error("the page lacks its language or its main part")
-	}
-	if got := p.header.Get("Cache-Control"); got != "no-store" {
-		p.t.Errorf("caches are told %q", got)
-	}
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
 )
@@ -22,7 +24,7 @@ const (
 	// posts to /signout, in the field TokenField.
 	PurposeSignOut = "signout"
 
-	purposeAnswer = "answer " // and the ask's id
+	purposeAnswer = "answer " // and the ask's id; also to extend it
 )
 
 // TokenField is the field of a form that holds its token.
@@ -33,6 +35,7 @@ type Desk interface {
 	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
 	Waiting(who desk.Viewer, limit int) []desk.View
 	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
+	Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error)
 }
 
 // People knows who sits at the browser.
@@ -89,21 +92,31 @@ func (c *Config) check() error {
 // the files of all pages under /static/; everything else is not found. It is
 // mounted behind webguard's browser rules. Safe for concurrent use.
 type Handler struct {
-	cfg Config
-	rd  *renderer
-	mux *http.ServeMux
+	cfg   Config
+	rd    *renderer
+	forms *form.Cache
+	mux   *http.ServeMux
 }
+
+// maxForms is how many forms are kept ready: a person loads the page of a
+// question, and posts it, a few times.
+const maxForms = 256
 
 // New makes a Handler. An error names every field that is missing.
 func New(cfg Config) (*Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(nil, maxForms), mux: http.NewServeMux()}
 	h.mux.HandleFunc("GET /{$}", h.inbox)
 	h.mux.HandleFunc("GET /asks/{id}", h.open)
 	h.mux.HandleFunc("POST /asks/{id}", h.answer)
-	for _, a := range []asset{h.rd.sheet, h.rd.icon} {
+	h.mux.HandleFunc("POST /asks/{id}/extend", h.extend)
+	h.mux.HandleFunc("GET /asks/{id}/extend", func(w http.ResponseWriter, r *http.Request) {
+		// Where a reload of the page of an extended question comes.
+		http.Redirect(w, r, "/asks/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
+	})
+	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script} {
 		h.mux.HandleFunc("GET "+a.path, a.serve)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -2,10 +2,19 @@ package page
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/desk"
+)
+
+// Limits of what a page shows of a form; the form language allows more.
+const (
+	maxParts    = 2_000 // fields and choices together
+	maxProblems = 3     // reasons why a form cannot be shown
 )
 
 // question is an ask as its page shows it. Exactly one of Form and Address is
@@ -14,10 +23,11 @@ type question struct {
 	ID       string
 	Who      who
 	Message  message
-	Left     *moment
-	Form     *form
+	Left     *remaining
+	Form     *form.Form
 	Address  *address
 	Obstacle string
+	Details  []string // of the obstacle, for whoever wrote the form
 }
 
 // who says where a question comes from.
@@ -58,9 +68,11 @@ var things = map[string]string{
 
 // params are the parts of elicitation/create that a page shows.
 type params struct {
-	message string
-	url     string
-	schema  json.RawMessage
+	mode       string
+	message    string
+	url        string
+	schema     json.RawMessage // requestedSchema
+	definition json.RawMessage // formDefinition: the form in its own language
 }
 
 // readParams takes what it can: a question whose parameters are not what they
@@ -70,11 +82,17 @@ func readParams(raw []byte) params {
 	if json.Unmarshal(raw, &all) != nil {
 		return params{}
 	}
-	return params{
-		message: text(all["message"]),
-		url:     text(all["url"]),
-		schema:  all["requestedSchema"],
+	p := params{
+		mode:       text(all["mode"]),
+		message:    text(all["message"]),
+		url:        text(all["url"]),
+		schema:     all["requestedSchema"],
+		definition: all["formDefinition"],
 	}
+	if p.message == "" {
+		p.message = text(all["prompt"]) // of the older inline mode
+	}
+	return p
 }
 
 // text gives a JSON string's value, and "" for anything else.
@@ -88,37 +106,96 @@ func text(raw json.RawMessage) string {
 
 // teaser is a question in one line.
 func teaser(a *ask.Ask) string {
-	if s := line(readParams(a.Params).message, maxTeaser); s != "" {
+	p := readParams(a.Params)
+	if s := line(p.message, maxTeaser); s != "" {
 		return s
+	}
+	var head struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(p.definition, &head) == nil && line(head.Title, maxTeaser) != "" {
+		return line(head.Title, maxTeaser)
 	}
 	return "A question without words"
 }
 
-func readQuestion(a *ask.Ask, now time.Time) *question {
+func (h *Handler) question(view *desk.View) *question {
+	a, now := &view.Ask, h.cfg.Now()
 	p := readParams(a.Params)
 	q := &question{ID: a.ID, Who: readWho(a, now), Message: readMessage(p.message)}
-	if m, ok := left(a.Deadline, now); ok {
-		q.Left = &m
-	}
 	if a.Kind == ask.URL {
 		at := readAddress(p.url)
 		q.Address = &at
-		if at.Href == "" {
-			q.Obstacle = at.Why
-		}
-		return q
+		q.Obstacle = at.Why
+	} else {
+		q.readForm(h.forms, p)
 	}
-	f, err := readSchema(p.schema)
-	if err != nil {
-		q.Obstacle = err.Error()
-		return q
+	if m, ok := left(a.Deadline, now, q.times().WarnBefore); ok {
+		q.Left = &m
+		q.Left.More = q.more(view.Extensions)
 	}
-	q.Form = f
 	return q
+}
+
+// noFields is what a question asks that has no schema: a yes.
+var noFields = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// readForm finds out what the question wants to know.
+func (q *question) readForm(forms *form.Cache, p params) {
+	var err error
+	switch {
+	case len(p.definition) > 0:
+		if q.Form, err = forms.Parse(p.definition); err == nil && q.Message.Chars == 0 {
+			d := q.Form.Definition()
+			q.Message = titled(d.Title, d.Description)
+		}
+	case p.mode == "inline":
+		q.Form, err = form.Inline(p.message)
+	case len(p.schema) == 0 || string(p.schema) == "null":
+		q.Form, err = forms.FromRequested(noFields, "")
+	default:
+		q.Form, err = forms.FromRequested(p.schema, p.message)
+	}
+	if err != nil {
+		q.obstruct("Its server describes it in a way that this page cannot show.", problems(err)...)
+		return
+	}
+	parts := 0
+	for i := range q.Form.Fields() {
+		f := &q.Form.Fields()[i]
+		if parts += 1 + len(f.Options); f.Type == form.File {
+			q.obstruct("It asks for a file, and this page takes none.")
+			return
+		}
+	}
+	if parts > maxParts {
+		q.obstruct("It asks for too many things at once.")
+	}
+}
+
+func (q *question) obstruct(why string, details ...string) {
+	q.Form, q.Obstacle, q.Details = nil, why, details
+}
+
+// problems says what is wrong with a form, for whoever wrote it.
+func problems(err error) []string {
+	bad, ok := errors.AsType[*form.DefinitionError](err)
+	if !ok {
+		return nil
+	}
+	var all []string
+	for _, p := range bad.Problems[:min(maxProblems, len(bad.Problems))] {
+		all = append(all, line(p.Path+" "+p.Message, maxLabel))
+	}
+	return all
 }
 
 // answerable reports whether the question can be accepted here.
 func (q *question) answerable() bool { return q.Obstacle == "" }
 
 // Bare reports whether the question is answered by yes or no alone.
-func (q *question) Bare() bool { return q.Form != nil && len(q.Form.Fields) == 0 }
+func (q *question) Bare() bool { return q.Form != nil && len(q.Form.Fields()) == 0 }
+
+// Secret reports whether the question asks for something that nobody else may
+// see.
+func (q *question) Secret() bool { return q.Form != nil && q.Form.Sensitive() }

@@ -24,10 +24,11 @@ const (
 
 // renderer turns data into pages. It is not modified after it was made.
 type renderer struct {
-	pages map[string]*template.Template
-	sheet asset
-	icon  asset
-	log   *slog.Logger
+	pages  map[string]*template.Template
+	sheet  asset
+	icon   asset
+	script asset
+	log    *slog.Logger
 }
 
 // parsed are the pages: the same for everybody, and dear to make.
@@ -42,20 +43,22 @@ var parsed = sync.OnceValue(func() map[string]*template.Template {
 
 func newRenderer(log *slog.Logger) *renderer {
 	return &renderer{
-		pages: parsed(),
-		sheet: newAsset("static/look.css", "text/css; charset=utf-8"),
-		icon:  newAsset("static/mark.svg", "image/svg+xml"),
-		log:   log,
+		pages:  parsed(),
+		sheet:  newAsset("static/look.css", "text/css; charset=utf-8"),
+		icon:   newAsset("static/mark.svg", "image/svg+xml"),
+		script: newAsset("static/ask.js", "text/javascript; charset=utf-8"),
+		log:    log,
 	}
 }
 
 // frame is what every page has.
 type frame struct {
-	Title string
-	Sheet string
-	Icon  string
-	Me    *me
-	Body  any
+	Title  string
+	Sheet  string
+	Icon   string
+	Script string
+	Me     *me
+	Body   any
 }
 
 // me is who is signed in, and their token for signing out.
@@ -66,6 +69,7 @@ type me struct {
 
 // note is a page that only says something.
 type note struct {
+	About    *about // the question that it is about, where whoever reads it may see that
 	Heading  string
 	Words    []string
 	Steps    []string
@@ -73,12 +77,26 @@ type note struct {
 	LinkText string
 	NewTab   bool
 	Mark     bool // all is well
+	Over     bool // the browser can forget what was typed here
+	Typed    []typed
+}
+
+// typed is something that somebody wrote.
+type typed struct {
+	Label string
+	Value string
+}
+
+// about is a question in a few words.
+type about struct {
+	Who    who
+	Teaser string
 }
 
 // show writes a page, whole or not at all. Pages are for one person and one
 // moment, so nobody keeps them.
 func (rd *renderer) show(w http.ResponseWriter, status int, name string, f frame) {
-	f.Sheet, f.Icon = rd.sheet.path, rd.icon.path
+	f.Sheet, f.Icon, f.Script = rd.sheet.path, rd.icon.path, rd.script.path
 	var b bytes.Buffer
 	if err := rd.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		rd.log.Error("page could not be rendered", "page", name, "err", err)

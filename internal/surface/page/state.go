@@ -21,6 +21,7 @@ func (h *Handler) closed(w http.ResponseWriter, v *visitor, err error) {
 				"If you have just answered it, your first answer is the one that counts.",
 			},
 			Link: "/", LinkText: "Back to your questions",
+			Over: true,
 		})
 	default:
 		h.fail("question could not be shown", "", v, err)
@@ -31,28 +32,79 @@ func (h *Handler) closed(w http.ResponseWriter, v *visitor, err error) {
 	}
 }
 
-// over says how a question ended that somebody comes back to.
-func (h *Handler) over(w http.ResponseWriter, v *visitor, view *desk.View) {
+// late says what came between, to somebody whose question was open when they
+// sent something.
+func (h *Handler) late(w http.ResponseWriter, r *http.Request, s *sent, err error) {
+	if view, lost := h.look(r, s.by); lost == nil && view.Outcome != nil {
+		h.over(w, s.by, view, s.values)
+		return
+	}
+	h.closed(w, s.by, err)
+}
+
+// over says how a question ended that somebody comes back to, and gives back
+// what they typed into it since.
+func (h *Handler) over(w http.ResponseWriter, v *visitor, view *desk.View, posted url.Values) {
 	out := view.Outcome
-	n := note{Heading: "This question is no longer open", Link: "/", LinkText: "Back to your questions"}
-	switch {
-	case out.Ending == ask.Answered && out.By == v.Principal:
-		n.Heading = "You have answered this question"
-		n.Words = []string{"Your " + deed(out.Answer.Action) + " counts. It takes no more answers."}
-	case out.Ending == ask.Answered:
+	q := h.question(view)
+	n := note{
+		About: q.about(&view.Ask), Heading: "This question is no longer open",
+		Link: "/", LinkText: "Back to your questions",
+		Over: true,
+	}
+	server := q.Who.Backend
+	switch out.Ending {
+	case ask.Answered:
+		mine := out.By == v.Principal
 		n.Heading = "Somebody else has answered this question"
-		n.Words = []string{"The first answer counts. It takes no more answers."}
-	case out.Ending == ask.Expired:
-		n.Words = []string{"Nobody answered it in time. Its server was told so; nothing was sent in your name."}
-	case out.Ending == ask.Withdrawn:
-		n.Words = []string{"Its server took it back. Nothing was sent in your name."}
+		n.Words = []string{"The first answer counts. This question is no longer open."}
+		if mine {
+			n.Heading = "You have answered this question"
+			n.Words = []string{"Your " + deed(out.Answer.Action) + " counts. This question is no longer open."}
+		}
+		if view.Undelivered != nil {
+			n.Words = append(n.Words, "The answer could not be delivered: "+view.Undelivered.Message)
+		} else if mine {
+			posted = nil // it was sent, and this is the same once more
+		}
+	case ask.Expired:
+		n.Heading = "The time for this question ran out"
+		n.Words = []string{
+			"Nobody answered it in time, so it is no longer open. " + server + " was told so, and nothing was sent in your name.",
+			"If it still matters, ask your assistant to try again.",
+		}
+	case ask.Withdrawn:
+		n.Heading = "This question was taken back"
+		n.Words = []string{server + " does not need an answer any more, so it is no longer open. Nothing was sent in your name."}
+	case ask.Abandoned:
+		n.Heading = "This question was given up"
+		n.Words = []string{
+			"It is no longer open, because nobody is left to hear the answer: " + out.Err.Message,
+			"Nothing was sent in your name. If it still matters, ask your assistant to try again.",
+		}
 	default:
 		n.Words = []string{"It ended without an answer: " + out.Err.Message, "Nothing was sent in your name."}
 	}
-	if view.Undelivered != nil && out.Ending == ask.Answered {
-		n.Words = append(n.Words, "The answer could not be delivered: "+view.Undelivered.Message)
-	}
+	n.Typed = q.typed(posted)
 	h.rd.note(w, http.StatusGone, v.bar(), n)
+}
+
+// about is the question in a few words.
+func (q *question) about(a *ask.Ask) *about { return &about{Who: q.Who, Teaser: teaser(a)} }
+
+// typed gives back what somebody wrote who was too late, so that it is not
+// lost: what they wrote, not what they chose, and no secrets.
+func (q *question) typed(posted url.Values) []typed {
+	if q.Form == nil || posted == nil {
+		return nil
+	}
+	var all []typed
+	for _, r := range rows(q.Form, posted, nil) {
+		if (r.Kind == kindText || r.Kind == kindArea) && r.Value != "" {
+			all = append(all, typed{r.Label, plain(r.Value)})
+		}
+	}
+	return all
 }
 
 // deed is what somebody did, as a noun.
@@ -67,9 +119,9 @@ func deed(a ask.Action) string {
 }
 
 // done says what became of what somebody did.
-func (h *Handler) done(w http.ResponseWriter, v *visitor, q *question, action ask.Action, receipt desk.Receipt) {
-	n := note{Mark: true, Link: "/", LinkText: "Back to your questions"}
-	from := q.Who.Backend
+func (h *Handler) done(w http.ResponseWriter, s *sent, action ask.Action, receipt desk.Receipt) {
+	n := note{Mark: true, Over: true, Link: "/", LinkText: "Back to your questions"}
+	from := s.Who.Backend
 	switch {
 	case receipt.Undelivered != nil:
 		n.Mark = false
@@ -78,20 +130,21 @@ func (h *Handler) done(w http.ResponseWriter, v *visitor, q *question, action as
 			from + " is not there to hear it any more: " + receipt.Undelivered.Message,
 			"Nothing was done with your answer. If it still matters, ask your assistant to try again.",
 		}
+		n.Typed = s.typed(s.values)
 	case action == ask.Decline:
 		n.Heading = "You declined"
 		n.Words = []string{from + " is told that your answer is no. You can close this page."}
 	case action == ask.Cancel:
 		n.Heading = "You left this for now"
 		n.Words = []string{from + " is told that you did not decide. This question is over; it may ask again. You can close this page."}
-	case q.Address != nil:
+	case s.Address != nil:
 		n.Heading = "Your answer is on its way back"
-		n.Words = []string{from + " is told that you went to " + q.Address.Host + ". You can close this page."}
+		n.Words = []string{from + " is told that you went to " + s.Address.Host + ". You can close this page."}
 	default:
 		n.Heading = "Your answer is on its way back"
 		n.Words = []string{from + " gets it and goes on. You can close this page."}
 	}
-	h.rd.note(w, http.StatusOK, v.bar(), n)
+	h.rd.note(w, http.StatusOK, s.by.bar(), n)
 }
 
 // signedOut answers a post whose sender is not signed in any more. Their

@@ -73,8 +73,8 @@ func clip(s string, limit int) (string, bool) {
 
 // message is a server's words as a page shows them.
 type message struct {
-	Heading string // all of it, where it is short; else empty
-	Opening string // what is shown at once, where it is not short
+	Heading string // all of it, where it is short, or its title; else empty
+	Opening string // what is shown at once below the heading
 	Rest    string // what is unfolded
 	Chars   int    // how long it was
 	Cut     bool   // not even Rest has all of it
@@ -93,5 +93,13 @@ func readMessage(s string) message {
 	if cut {
 		m.Rest = all[len(m.Opening):]
 	}
+	return m
+}
+
+// titled is a message with a heading of its own.
+func titled(title, words string) message {
+	m := readMessage(words)
+	m.Opening += m.Heading
+	m.Heading = line(title, maxHeading)
 	return m
 }

@@ -75,12 +75,12 @@ func TestTimeInWords(t *testing.T) {
 		10 * time.Hour:                 "10 hours left, until 00:28 UTC on 16 November 2026",
 		72 * time.Hour:                 "3 days left, until 14:28 UTC on 18 November 2026",
 	} {
-		m, ok := left(now.Add(d), now)
+		m, ok := left(now.Add(d), now, 0)
 		if !ok || m.Words != want || m.Late != (d < time.Minute) {
 			t.Errorf("%v: %+v, want %q", d, m, want)
 		}
 	}
-	if _, ok := left(time.Time{}, now); ok {
+	if _, ok := left(time.Time{}, now, 0); ok {
 		t.Error("what has no end has time left")
 	}
 	for d, want := range map[time.Duration]string{-time.Hour: "just now", 4 * time.Second: "just now", 5 * time.Second: "5 seconds ago", 3 * time.Hour: "3 hours ago"} {

@@ -52,7 +52,7 @@ func newGateway(t *testing.T) *gateway {
 			}
 			return journal.Key{Home: "home", ID: id}, nil
 		},
-		Journal: store, Keep: time.Hour,
+		Journal: store, Keep: time.Hour, Digest: func([]byte) []byte { return nil },
 		Seal:    func(_ string, plain []byte) []byte { return plain },
 		Unseal:  func(_ string, sealed []byte) ([]byte, error) { return sealed, nil },
 		Timeout: func(ask.Kind) time.Duration { return 5 * time.Minute },

