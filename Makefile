@@ -9,7 +9,7 @@ MAKEFLAGS     += --no-print-directory
 BIN     := $(CURDIR)/bin/answerback
 PEERS   := $(CURDIR)/.peers
 OUT     := .out
-TAGS    := conformance,e2e,matrix
+TAGS    := browser,conformance,crash,e2e,matrix
 RUNS    ?= 1
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
@@ -54,6 +54,16 @@ matrix: binary ## Every real client at every real server; the table goes to docs
 	  ANSWERBACK_TABLE=$(CURDIR)/docs/compatibility.md ANSWERBACK_TEXT=$(CURDIR)/$(OUT)/matrix.txt \
 	  bash -c 'go test -json -tags matrix -count $(RUNS) -parallel 4 -timeout 10m ./test/matrix/...; \
 	    code=$$?; cat $(OUT)/matrix.txt >&2; exit $$code'
+
+.PHONY: browser
+browser: binary ## People answering in Chromium, signed in with a real OpenID provider; pictures go to .out/browser
+	$(install) npm browser
+	$(summary) -name browser -out $(OUT)/browser.json -- env $(outer) ANSWERBACK_SHOTS=$(CURDIR)/$(OUT)/browser \
+	  go test -json -tags browser -count $(RUNS) -timeout 6m ./test/browser
+
+.PHONY: crash
+crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
+	$(summary) -name crash -out $(OUT)/crash.json -- go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (10s) each

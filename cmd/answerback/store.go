@@ -16,6 +16,10 @@ import (
 
 // openStore opens the durable record: in the data directory, or at a cluster.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journal.Journal, error) {
+	if cfg.Journal.InMemory {
+		log.Warn("nothing is kept across a restart (journal.in_memory)")
+		return forgetful()
+	}
 	c := natsjournal.Defaults()
 	c.Log = log
 	c.AuditAge, c.AuditBytes = cfg.Audit.Keep, int64(cfg.Audit.MaxBytes)

@@ -58,6 +58,7 @@ type Asks struct {
 // directory, and belongs to this process alone.
 type Journal struct {
 	URL             string        `yaml:"url" doc:"Addresses of a NATS cluster with JetStream, joined by commas, such as tls://nats-1:4222. Needed for several gateways over one store." default:"an own store in data_dir"`
+	InMemory        bool          `yaml:"in_memory" doc:"Keep nothing across a restart: for gateways that have no disk. Open questions, sessions and the audit end with the process."`
 	Replicas        int           `yaml:"replicas" doc:"How many servers of the cluster keep a copy: 1, 3 or 5. It counts when the store is made." min:"1" max:"5"`
 	MaxBytes        Size          `yaml:"max_bytes" doc:"Most disk that an own store uses." min:"256MiB" max:"4096GiB"`
 	CAFile          string        `yaml:"ca_file" doc:"File with the authorities that sign the servers' certificates."`

@@ -203,6 +203,8 @@ func (k *checker) access(key string, r Access, issuers map[string]Issuer) {
 func (k *checker) journal(c *Config) {
 	j := &c.Journal
 	switch {
+	case j.URL != "" && j.InMemory:
+		k.add("journal.in_memory", "there is a journal.url too", "keep one of them")
 	case j.URL == "" && j.Replicas > 1:
 		k.add("journal.replicas", "several copies need a cluster", "set journal.url to an external NATS, or leave it out")
 	case j.URL != "" && j.Replicas%2 == 0:

@@ -148,10 +148,10 @@ func TestAnAnswerThatWasStoredIsDeliveredAfterARestart(t *testing.T) {
 			<-dies
 			return errors.New("too late for this gateway")
 		}})
-		go k.Submit(id, adaAtPage, "page", accept)
 		if _, err := k.Look(t.Context(), id, adaAtPage, "page"); err != nil {
 			t.Fatal(err)
 		}
+		go k.Submit(id, adaAtPage, "page", accept)
 		synctest.Wait()
 
 		r := newResult(t)

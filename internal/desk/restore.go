@@ -1,14 +1,19 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
+	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/plant"
 )
 
@@ -39,46 +44,127 @@ const (
 	reviveTime = 30 * time.Second
 )
 
-// Restore puts the asks of this home back on the desk, as they were stored.
-// From its return on they can be looked at and answered; their askers are
-// taken up in the background. It is called once, before the first Ask. An
-// error names the ask that cannot be read, and nothing may be served then.
+// Restore puts the asks of this home back on the desk, as they were stored,
+// and has their askers taken up: whoever comes back finds them there. Those
+// that nobody waits for any more are ended in the background. It is called
+// once, before the first Ask. An error names the ask that cannot be read, and
+// nothing may be served then.
 func (d *Desk) Restore(ctx context.Context, home string, revive Revive) (int, error) {
-	var restored []*entry
-	for r, err := range d.cfg.Journal.Open(ctx, home) {
-		if err != nil {
-			return 0, fmt.Errorf("the journal cannot be read: %w", err)
-		}
-		if len(r.Body) == 0 {
-			continue // it was refused before anybody was told of it
-		}
-		b, kept, err := d.read(r)
-		if err != nil {
-			return 0, err
-		}
-		if kept.Delivery != 0 {
-			continue
-		}
-		plant.Kill("restore.read")
-		if kept.Outcome != nil && plant.LostAnswer.On() {
-			continue
-		}
-		e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
-		if e.open {
-			s := d.shard(e.ask.ID)
-			s.mu.Lock()
-			d.limits.restore(&e.ask)
-			d.hold(s, e)
-			s.mu.Unlock()
-		}
-		restored = append(restored, e)
+	restored, err := d.readAll(ctx, home)
+	if err != nil {
+		return 0, err
 	}
-	d.start(func() { d.reviveAll(restored, revive) })
+	if lost := d.reviveAll(restored, revive); len(lost) > 0 {
+		d.start(func() {
+			atOnce(lost, func(o orphan) { d.step(o.entry, exchange.Restarted{Lost: o.why}) })
+		})
+	}
 	return len(restored), nil
 }
 
-// reviveAll takes up the askers, many groups at a time.
-func (d *Desk) reviveAll(restored []*entry, revive Revive) {
+// orphan is an ask that nobody waits for any more.
+type orphan struct {
+	entry *entry
+	why   *ask.Error
+}
+
+// atOnce does something for all of a list, many at a time, and waits.
+func atOnce[T any](list []T, do func(T)) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	room := make(chan struct{}, reviveAtOnce)
+	for _, item := range list {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			do(item)
+		})
+	}
+}
+
+// readAll puts back what is stored, with as many readers as can run: opening
+// what is sealed costs more than fetching it.
+func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type reader struct {
+		in       chan journal.Record
+		restored []*entry
+		err      error
+	}
+	readers := make([]reader, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for i := range readers {
+		x := &readers[i]
+		x.in = make(chan journal.Record, readAhead)
+		wg.Go(func() {
+			for r := range x.in {
+				e, err := d.putBack(r)
+				switch {
+				case err != nil:
+					x.err = cmp.Or(x.err, err)
+					cancel() // nothing more need be fetched
+				case e != nil:
+					x.restored = append(x.restored, e)
+				}
+			}
+		})
+	}
+	var unread error
+	for r, err := range d.cfg.Journal.Open(ctx, home) {
+		if err != nil {
+			unread = fmt.Errorf("the journal cannot be read: %w", err)
+			break
+		}
+		// The versions of one record stay in their order.
+		readers[maphash.String(d.seed, r.ID)%uint64(len(readers))].in <- r
+	}
+	var restored []*entry
+	for i := range readers {
+		close(readers[i].in)
+	}
+	wg.Wait()
+	for _, x := range readers {
+		if x.err != nil {
+			return nil, x.err
+		}
+		restored = append(restored, x.restored...)
+	}
+	return restored, unread
+}
+
+// readAhead is how many records wait for each reader.
+const readAhead = 64
+
+// putBack makes an ask from its record, nil where nobody waits for it.
+func (d *Desk) putBack(r journal.Record) (*entry, error) {
+	if len(r.Body) == 0 {
+		return nil, nil // it was refused before anybody was told of it
+	}
+	b, kept, err := d.read(r)
+	if err != nil {
+		return nil, err
+	}
+	if kept.Delivery != 0 {
+		return nil, nil
+	}
+	plant.Kill("restore.read")
+	if kept.Outcome != nil && plant.LostAnswer.On() {
+		return nil, nil
+	}
+	e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
+	if e.open {
+		s := d.shard(e.ask.ID)
+		s.mu.Lock()
+		d.limits.restore(&e.ask)
+		d.hold(s, e)
+		s.mu.Unlock()
+	}
+	return e, nil
+}
+
+// reviveAll takes up the askers, and gives the asks whose askers are lost.
+func (d *Desk) reviveAll(restored []*entry, revive Revive) []orphan {
 	groups := map[string][]*entry{}
 	for _, e := range restored {
 		name := e.group
@@ -87,19 +173,18 @@ func (d *Desk) reviveAll(restored []*entry, revive Revive) {
 		}
 		groups[name] = append(groups[name], e)
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	room := make(chan struct{}, reviveAtOnce)
-	for _, group := range groups {
-		room <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-room }()
-			d.reviveGroup(group, revive)
-		})
-	}
+	var mu sync.Mutex
+	var lost []orphan
+	atOnce(slices.Collect(maps.Values(groups)), func(group []*entry) {
+		found := d.reviveGroup(group, revive)
+		mu.Lock()
+		defer mu.Unlock()
+		lost = append(lost, found...)
+	})
+	return lost
 }
 
-func (d *Desk) reviveGroup(group []*entry, revive Revive) {
+func (d *Desk) reviveGroup(group []*entry, revive Revive) (lost []orphan) {
 	slices.SortFunc(group, older)
 	stored := make([]Stored, len(group))
 	for i, e := range group {
@@ -117,9 +202,14 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) {
 		}
 		e.asker, e.ways = by.Asker, by.Ways
 		close(e.taken)
+		plant.Kill("restore.taken")
+		if by.Lost != nil {
+			lost = append(lost, orphan{e, by.Lost})
+			continue
+		}
 		// Whoever was shown the ask before may have it before them still: it
 		// is not shown again by itself.
-		d.step(e, exchange.Restarted{Lost: by.Lost})
-		plant.Kill("restore.taken")
+		d.step(e, exchange.Restarted{})
 	}
+	return lost
 }

@@ -262,8 +262,11 @@ func (d *Desk) letGo(e *entry, abandon bool) {
 		<-stored
 		s.mu.Lock()
 	}
-	kept := e.state.Kept
+	kept, ended := e.state.Kept, e.state.Phase == exchange.PhaseSettled
 	s.mu.Unlock()
+	if ended {
+		return // its asker is being told
+	}
 	if !kept {
 		if abandon {
 			d.step(e, exchange.Abandoned{Why: shuttingDown()})

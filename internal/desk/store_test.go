@@ -224,21 +224,27 @@ func TestAnAnswerWaitsForItsAsker(t *testing.T) {
 		r, up := newResult(t), make(chan struct{})
 		let := newResult(t)
 		next := newKit(t, func(c *Config) { c.Journal = k.store })
-		if n, err := next.Restore(t.Context(), "home", func(_ context.Context, group []Stored) []Revived {
-			<-up
-			if group[0].Ask.ID == stopped {
-				return []Revived{{Asker: let.asker()}}
-			}
-			return []Revived{{Asker: r.asker(), Ways: Ways{Client: &client{}}}}
-		}); n != 2 || err != nil {
-			t.Fatal(n, err)
-		}
+		restored := make(chan error, 1)
+		go func() {
+			_, err := next.Restore(t.Context(), "home", func(_ context.Context, group []Stored) []Revived {
+				<-up
+				if group[0].Ask.ID == stopped {
+					return []Revived{{Asker: let.asker()}}
+				}
+				return []Revived{{Asker: r.asker(), Ways: Ways{Client: &client{}}}}
+			})
+			restored <- err
+		}()
+		synctest.Wait()
 		answered := make(chan error, 1)
 		go func() { answered <- next.Answer(id, fromAda, accept) }()
 		synctest.Wait()
 		r.none()
 		closed := make(chan error, 1)
 		close(up)
+		if err := <-restored; err != nil {
+			t.Error(err)
+		}
 		if err := <-answered; err != nil {
 			t.Error(err)
 		}

@@ -80,7 +80,7 @@ func TestCanarySecretsStayHidden(t *testing.T) {
 	backends := "  one: { url: " + b.URL + ", headers: { X-Backend-Key: " + backendSecret + " } }\n" +
 		"  leaky: { url: " + leaky.URL + ", headers: { X-Backend-Key: " + backendSecret + " } }\n" +
 		"log: { level: debug }\n"
-	g := guard(t, "", backends)
+	g := guard(t, durable, backends)
 	bodies := &strings.Builder{}
 	took := func(r reply) reply {
 		bodies.WriteString(r.body + "\n" + r.header.Get("WWW-Authenticate") + "\n")
@@ -195,7 +195,7 @@ func TestCanarySecretsStayHidden(t *testing.T) {
 // TestCanaryInTheLog: the log of the real binary is what the search reads: a
 // secret that a stranger has the gateway log is found there.
 func TestCanaryInTheLog(t *testing.T) {
-	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
+	g := guard(t, durable, "  one: { url: "+newAsker(t).URL+" }\n")
 	secrets := canaries{"key of nobody": nobodysKey}
 	if leak := secrets.find(g.Log()); len(leak) > 0 {
 		t.Errorf("before it leaks it is there: %v", leak)

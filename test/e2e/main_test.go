@@ -12,6 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	rig.InMemory = true
 	code := m.Run()
 	rig.Cleanup()
 	os.Exit(code)

@@ -15,6 +15,9 @@ import (
 	"github.com/answerback/answerback/test/rig"
 )
 
+// durable is the configuration of gateways that are started again.
+const durable = "journal: { keep: 1h }\n"
+
 // resumable is a real server that keeps its events, with a tool that has a
 // side effect, asks for a name, and says what it heard.
 func resumable(t *testing.T, runs *atomic.Int64) string {
@@ -44,7 +47,7 @@ func crashed(t *testing.T, test func(t *testing.T, g *rig.Gateway, path, prefix 
 		t.Run(name, func(t *testing.T) {
 			runs := &atomic.Int64{}
 			other := rig.NewBackend(t, nil)
-			g := rig.Start(t, "limits: { drain: 0s }\nbackends:\n  one: { url: "+resumable(t, runs)+" }\n  two: { url: "+other.URL+" }\n")
+			g := rig.Start(t, durable+"limits: { drain: 0s }\nbackends:\n  one: { url: "+resumable(t, runs)+" }\n  two: { url: "+other.URL+" }\n")
 			test(t, g, door[0], door[1], runs)
 		})
 	}
@@ -177,7 +180,7 @@ func TestTaskSurvivesACrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runs := &atomic.Int64{}
 			other := rig.NewBackend(t, nil)
-			g := rig.Start(t, "backends:\n  one: { url: "+resumable(t, runs)+", task_when_asked: true }\n  two: { url: "+other.URL+" }\n")
+			g := rig.Start(t, durable+"backends:\n  one: { url: "+resumable(t, runs)+", task_when_asked: true }\n  two: { url: "+other.URL+" }\n")
 			c := rig.NewClient(t, g.URL+door[0])
 			caps := `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 			m := c.Modern("1", "tools/call", `{"name":"`+door[1]+`ask","arguments":{}}`, caps).Final()
@@ -212,7 +215,7 @@ func TestTaskSurvivesACrash(t *testing.T) {
 // A program that the gateway started dies with it: its question is abandoned,
 // and everybody is told.
 func TestQuestionOverStdioIsLostWithItsBackend(t *testing.T) {
-	g := rig.Start(t, "backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
+	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
 	c := rig.Dial(t, g.URL+"/one", rig.AllCaps)
 	s := c.Tool("ask", `{"method":"elicitation/create","params":`+nameForm+`}`)
 	q := s.Next()
@@ -240,7 +243,7 @@ func TestQuestionOverStdioIsLostWithItsBackend(t *testing.T) {
 
 // The same for a modern client that was sent away.
 func TestModernCallOverStdioIsLostWithItsBackend(t *testing.T) {
-	g := rig.Start(t, "backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
+	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
 	c := rig.NewClient(t, g.URL+"/one")
 	call := func(id, rest string) wire.Message {
 		return c.Modern(id, "tools/call", `{"name":"ask","arguments":{"method":"elicitation/create","params":`+nameForm+`}`+rest+`}`, `{"elicitation":{"form":{}}}`).Final()

@@ -176,10 +176,7 @@ func list(t *testing.T, o Opened) {
 }
 
 func listMany(t *testing.T, o Opened) {
-	n, others := 2_000, 8_000
-	if testing.Short() {
-		n, others = 200, 800
-	}
+	n, others := 400, 1_600
 	base := record("x").Asked
 	fill(t, o.Journal, n+others, func(i int) journal.Record {
 		r := record(fmt.Sprint("ask-", i))

@@ -70,10 +70,11 @@ func (e *engine) start() error {
 	if err != nil {
 		return unavailable("starting the store in "+e.cfg.Dir, err)
 	}
-	s.SetLoggerV2(serverLog{e.cfg.Log}, false, false, false)
+	log := &serverLog{log: e.cfg.Log}
+	s.SetLoggerV2(log, false, false, false)
 	s.Start()
-	// A server without its storage never gets ready: there is nothing to wait for.
-	if !s.JetStreamEnabled() || !s.ReadyForConnections(30*time.Second) {
+	// A server that has given up never gets ready: there is nothing to wait for.
+	if log.fatal.Load() || !s.ReadyForConnections(30*time.Second) || !s.JetStreamEnabled() {
 		stop(s)
 		return unavailable("the store in "+e.cfg.Dir+" does not start: see the log at level debug", nil)
 	}
