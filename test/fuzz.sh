@@ -8,7 +8,7 @@ go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1; next }
   { n = 0 }' | {
   failed=0
   while read -r package name; do
-    go test -json -run "^$name\$" -fuzz "^$name\$" -fuzztime "${FUZZTIME:-10s}" "$package" </dev/null || failed=1
+    go test -json -run "^$name\$" -fuzz "^$name\$" -fuzztime "${FUZZTIME:-10s}" -fuzzminimizetime 5x "$package" </dev/null || failed=1
   done
   exit "$failed"
 }
