@@ -83,6 +83,7 @@ func TestReadinessNamesWhatIsMissing(t *testing.T) {
 		time.Sleep(probeAge)
 		h.Draining()
 		h.ready(t, 503, `{"status":"not ready","not_ready":["serving"]}`)
+		synctest.Wait() // what is logged is logged after the answer
 		if n := log.count("cannot be reached"); n != 2 || log.count("again") != 2 || log.count("secret-host") != 1 {
 			t.Errorf("the log says %s", &log.text)
 		}
