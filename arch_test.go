@@ -96,12 +96,14 @@ var importRules = []importRule{
 // dependencies are the modules that go.mod may require directly. A new one is
 // added here with the reason why it is worth having.
 var dependencies = map[string]string{
+	"github.com/anishathalye/porcupine":        "tests: histories of answers are linearizable",
 	"github.com/cockroachdb/datadriven":        "tests: scripts of the state machines",
 	"github.com/MicahParks/jwkset":             "reads the keys of issuers",
 	"github.com/coreos/go-oidc/v3":             "verifies who signed in at a browser",
 	"github.com/fsnotify/fsnotify":             "notices that the configuration file changed",
 	"github.com/go-json-experiment/json":       "tests: a second parser that must read what the scanner reads",
 	"github.com/golang-jwt/jwt/v5":             "verifies callers' tokens",
+	"github.com/hanwen/go-fuse/v2":             "tests: a disk that loses what was not synced",
 	"github.com/mark3labs/mcp-go":              "tests: a peer",
 	"github.com/modelcontextprotocol/go-sdk":   "tests: a peer",
 	"github.com/nats-io/nats-server/v2":        "the store, inside the process",
