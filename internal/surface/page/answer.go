@@ -24,6 +24,7 @@ type askBody struct {
 	Fresh  bool   // nobody typed anything into it yet
 	News   string // what went well
 	Notice string // why nothing was sent, where that is not a field's fault
+	Doubt  bool   // the answer may have been taken all the same
 	Wrong  string // how many things are wrong
 	Faults []fault
 	Rows   []row
@@ -127,7 +128,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		h.fail("answer could not be passed on", s.ID, s.by, err)
-		h.again(w, s, http.StatusInternalServerError, "Your answer could not be passed on. Wait a moment, and send it again.")
+		h.ask(w, s.by, http.StatusInternalServerError, s.question, askBody{Doubt: true, Notice: "It could not be passed on for certain. Wait a moment, and send it again: if it was taken, that changes nothing."}, s.values, nil)
 		return
 	}
 	h.done(w, s, action, receipt)

@@ -198,7 +198,7 @@ func TestFailureOfTheDeskKeepsWhatWasTyped(t *testing.T) {
 	k.desk.fail = errors.New("disk full at /var/secret")
 	p := k.press("ask1", "ada", "accept", url.Values{"f0": {"typed"}})
 	p.want(500)
-	p.says("could not be passed on")
+	p.says("It is not known whether your answer was taken", "send it again")
 	if p.typed().Get("f0") != "typed" || strings.Contains(p.body, "disk full") {
 		t.Errorf("the page lost what was typed, or says too much:\n%s", p.body)
 	}
