@@ -55,6 +55,7 @@ type parked struct {
 	revived bool   // from before a restart: a later round may have been given out
 	open    []open // questions without an answer
 	keys    int
+	coming  int           // questions that are being stored, and will be open in a moment
 	sink    Sink          // the client of the round under way, nil while it is away
 	msg     *wire.Message // its request
 	notes   [][]byte      // what could not be told while it was away
@@ -214,7 +215,7 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 		case <-pk.changed:
 		case <-gather:
 			switch {
-			case !pk.waits():
+			case !pk.waits() || pk.more():
 				gather = nil
 			case pk.mayTask(msg):
 				return pk.becomeTask(msg)
@@ -260,6 +261,14 @@ func (pk *parked) waits() bool {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	return len(pk.open) > 0
+}
+
+// more reports whether another question is on its way: a round is not sent
+// while one is being stored.
+func (pk *parked) more() bool {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	return pk.coming > 0
 }
 
 // answer gives the desk what the client brought. Keys that nobody asked with
@@ -352,7 +361,11 @@ func (pk *parked) end(why *ask.Error) {
 
 // Question carries a question of the call, under a key of its own.
 func (pk *parked) Question(q *Question) {
-	pk.call.asker.carry(q, pk.offer(), pk.call)
+	o := pk.offer()
+	pk.call.asker.carry(q, o, pk.call)
+	pk.mu.Lock()
+	pk.coming--
+	pk.mu.Unlock()
 }
 
 // self finds the call behind a sink.
@@ -363,6 +376,7 @@ func (pk *parked) offer() *offer {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	pk.keys++
+	pk.coming++
 	return &offer{pk, "q" + strconv.Itoa(pk.keys)}
 }
 
