@@ -101,7 +101,7 @@ func (b *bench) refuses(t *testing.T) {
 	switch {
 	case err != nil:
 		t.Fatal(err)
-	case status < 500 || !strings.Contains(body, "Nothing was sent yet"):
+	case status < 500 || !strings.Contains(body, "It is not known whether your answer was taken"):
 		t.Errorf("the answer: %d %s", status, shorten(body))
 	}
 	n := b.book.next()
@@ -177,7 +177,7 @@ func TestASlowDiskHoldsPromisesUp(t *testing.T) {
 		switch {
 		case err != nil || status == http.StatusOK && took < slow:
 			t.Errorf("acknowledged after %v: %d %v", took, status, err)
-		case status != http.StatusOK && !strings.Contains(body, "Nothing was sent yet"):
+		case status != http.StatusOK && !strings.Contains(body, "It is not known whether your answer was taken"):
 			t.Errorf("after %v: %d %s", took, status, shorten(body))
 		}
 	}()
