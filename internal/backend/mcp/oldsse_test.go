@@ -61,16 +61,17 @@ func old(t *testing.T, endpoint string, after func(write func(string))) *Backend
 			body, _ := io.ReadAll(r.Body)
 			m, _ := wire.Scan(body, wire.Limits{})
 			lines := replies
+			if m.Method() == "initialize" {
+				lines <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{}}}`, m.Field(m.ID))
+			}
+			w.WriteHeader(http.StatusAccepted)
 			if m.Method() == "tools/call" {
+				_ = http.NewResponseController(w).Flush()
 				select {
 				case called <- struct{}{}:
 				default:
 				}
 			}
-			if m.Method() == "initialize" {
-				lines <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{}}}`, m.Field(m.ID))
-			}
-			w.WriteHeader(http.StatusAccepted)
 			return
 		}
 		write := events(w)
@@ -101,6 +102,7 @@ func TestOldStreamThatEndsIsALostLine(t *testing.T) {
 	}
 	done := start(t, t.Context(), line, toolCall(t, "x", "{}"), newRecorder())
 	next(t, called, "call at the server")
+	eventually(t, "the call is in flight", func() bool { return len(line.(*duplexLine).inFlight()) == 1 })
 	close(gate)
 	wantCode(t, next(t, done, "end").err, ask.OutcomeUnknown)
 	wantCode(t, next(t, ev.lost, "loss"), ask.BackendLost)
