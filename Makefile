@@ -66,7 +66,7 @@ crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/f
 	$(summary) -name crash -out $(OUT)/crash.json -- go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
 
 .PHONY: fuzz
-fuzz: ## Every fuzz target for FUZZTIME (10s) each
+fuzz: ## Every fuzz target with FUZZ (100000) inputs each
 	$(summary) -name fuzz -out $(OUT)/fuzz.json -- test/fuzz.sh
 
 .PHONY: bench

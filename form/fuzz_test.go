@@ -133,7 +133,7 @@ func FuzzCondition(f *testing.F) {
 // A string means the same as a form post and in JSON, and what is accepted
 // stays accepted.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"8080", "yes", "2026-01-31", "https://example.com/", "x", " ", "1e5", "\r\n", "https://[::ffff:127.0.0.1]/"} {
+	for _, s := range []string{"8080", "yes", "2026-01-31", "https://example.com/", "x", " ", "1e5", "\r\n", "aa\r\r\n", "https://[::ffff:127.0.0.1]/"} {
 		f.Add(s)
 	}
 	form1, err := form.Parse([]byte(`{"id":"f","title":"F","fields":[

@@ -156,12 +156,16 @@ func (f *field) takeStrings(values []string) entry {
 	return f.takeString(values[0])
 }
 
+// lineEnds makes every end of a line a line feed. A lone carriage return is
+// one too, so that a text that was read is read again as the same.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // takeString takes one string for a field that has one value.
 func (f *field) takeString(s string) entry {
 	switch f.Type {
 	case Text:
 		if strings.IndexByte(s, '\r') >= 0 { // browsers send lines with CRLF
-			s = strings.ReplaceAll(s, "\r\n", "\n")
+			s = lineEnds.Replace(s)
 		}
 	case Select:
 		if s == "" && f.options[""] {

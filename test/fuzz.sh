@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for FUZZTIME (10s) each, one after the
-# other, and prints the events of `go test -json`.
+# Runs every fuzz target of the module with FUZZ (100000) inputs each, one after
+# the other, and prints the events of `go test -json`. It counts inputs and not
+# seconds, because go test may call an input that is cut off by the end of the
+# time a failure.
 set -euo pipefail
 
 go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1; next }
@@ -8,7 +10,7 @@ go test -list '^Fuzz' ./... | awk '/^Fuzz/ { names[n++] = $1; next }
   { n = 0 }' | {
   failed=0
   while read -r package name; do
-    go test -json -run "^$name\$" -fuzz "^$name\$" -fuzztime "${FUZZTIME:-10s}" -fuzzminimizetime 5x "$package" </dev/null || failed=1
+    go test -json -run "^$name\$" -fuzz "^$name\$" -fuzztime "${FUZZ:-100000}x" -fuzzminimizetime 5x "$package" </dev/null || failed=1
   done
   exit "$failed"
 }

@@ -5,7 +5,6 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -166,7 +165,6 @@ const everyField = "form Please provide inputs for the following fields: birthda
 func formed(r peer.Reply) func(p pair, key string) []step {
 	return func(p pair, key string) []step {
 		r := r
-		r.Content = maps.Clone(r.Content) // SDKs add their defaults to it
 		if !p.server.ours {
 			said := map[string]string{"accept": "- Name: Ann", "decline": "User declined", "cancel": "User cancelled"}[r.Action]
 			if r.Content != nil {

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -92,6 +93,7 @@ func (w *watcher) elicit(ctx context.Context, mode, message, url string, schema 
 	if !ok {
 		answer = Reply{Action: "accept"}
 	}
+	answer.Content = maps.Clone(answer.Content) // SDKs write their defaults into it
 	return w.think(ctx, answer, message, url)
 }
 
