@@ -145,11 +145,8 @@ func (d *Desk) putBack(r journal.Record) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kept.Delivery != 0 {
-		return nil, nil
-	}
 	plant.Kill("restore.read")
-	if kept.Outcome != nil && plant.LostAnswer.On() {
+	if kept.Delivery != 0 || kept.Outcome != nil && plant.LostAnswer.On() {
 		return nil, nil
 	}
 	e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}

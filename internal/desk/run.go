@@ -35,9 +35,7 @@ func (d *Desk) open(e *entry, now time.Time, ev exchange.Asked) (effects []excha
 	s := d.shard(e.ask.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if plant.UnboundedQueue.On() {
-		ev.Refuse = nil
-	}
+	ev.Refuse = plant.Without(plant.UnboundedQueue, ev.Refuse)
 	switch {
 	case ev.Refuse != nil:
 	case s.closed:
@@ -101,10 +99,7 @@ func (d *Desk) step(e *entry, ev exchange.AskEvent) verdict {
 			<-stored
 			continue
 		}
-		now := d.cfg.Now()
-		if _, ok := ev.(exchange.Submitted); ok && plant.LateAnswer.On() {
-			now = e.state.Deadline.Add(-1)
-		}
+		now := plant.Instead(plant.LateAnswer, e.ask.Asked, d.cfg.Now())
 		effects := e.advance(now, ev)
 		s.mu.Unlock()
 		return d.perform(e, now, effects)
@@ -126,12 +121,7 @@ func (d *Desk) perform(e *entry, now time.Time, effects []exchange.AskEffect) (v
 	for _, effect := range effects {
 		switch effect := effect.(type) {
 		case exchange.Persist:
-			if plant.AckBeforePersist.On() {
-				d.start(func() { time.Sleep(time.Second); d.persist(e, effect) })
-				v = d.report(e, exchange.Persisted{})
-				continue
-			}
-			v = d.report(e, d.persist(e, effect))
+			v = d.report(e, persist(d, e, effect))
 		case exchange.Forget:
 			d.forget(e)
 		case exchange.Note:
@@ -196,8 +186,7 @@ func (d *Desk) arm(e *entry, in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case e.state.Phase == exchange.PhaseSettled || s.closed && e.state.Kept:
-	case e.taken != nil && plant.LostTimer.On():
+	case e.state.Phase == exchange.PhaseSettled, s.closed && e.state.Kept, e.taken != nil && plant.LostTimer.On():
 	case e.timer == nil:
 		e.timer = time.AfterFunc(in, func() { d.step(e, exchange.Tick{}) })
 	default:
@@ -214,9 +203,6 @@ func (d *Desk) reply(e *entry, out ask.Outcome) *ask.Error {
 	}
 	if e.taken != nil {
 		<-e.taken
-	}
-	if plant.LeakedSecret.On() {
-		d.cfg.Log.Info("ask settled", "ask", e.ask.ID, "answer", string(out.Answer.Result))
 	}
 	plant.Kill("desk.reply.before")
 	err := e.asker.Settled(out)

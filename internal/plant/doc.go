@@ -20,9 +20,9 @@ const (
 	DoubleSettle     Bug = "double_settle"      // whoever answers second is told that their answer was taken
 	NoPrincipalCheck Bug = "no_principal_check" // somebody else's question can be seen and answered
 	LostTimer        Bug = "lost_timer"         // the deadline of a restored question is not watched
-	LeakedSecret     Bug = "leaked_secret"      // what somebody answered is logged
+	LeakedSecret     Bug = "leaked_secret"      // what somebody answered is on record
 	UnboundedQueue   Bug = "unbounded_queue"    // questions beyond the limits are taken
 	LateAnswer       Bug = "late_answer"        // an answer after the deadline is taken
 	LostAnswer       Bug = "lost_answer"        // an answer from before a restart is not given to its asker
-	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and never stored
+	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and stored without its words
 )

@@ -52,3 +52,17 @@ func Kill(point string) {
 
 // On reports whether the environment asks for this bug.
 func (b Bug) On() bool { return chosen().bug == b }
+
+// Without gives v, or nothing where the environment asks for the bug.
+func Without[T any](b Bug, v T) T {
+	var nothing T
+	return Instead(b, nothing, v)
+}
+
+// Instead gives right, or wrong where the environment asks for the bug.
+func Instead[T any](b Bug, wrong, right T) T {
+	if b.On() {
+		return wrong
+	}
+	return right
+}

@@ -16,4 +16,7 @@ func TestNothingIsPlantedUnasked(t *testing.T) {
 		}
 	}
 	Kill("test") // it goes on
+	if Without(LostAnswer, 7) != 7 || Instead(LostAnswer, 1, 2) != 2 {
+		t.Error("something goes wrong unasked")
+	}
 }
