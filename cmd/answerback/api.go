@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
@@ -20,9 +19,6 @@ func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Hand
 	return api.New(api.Config{Desk: g.desk, Who: who, Log: g.log})
 }
 
-// errMayNotAnswer is what a caller hears who may call tools and not answer.
-var errMayNotAnswer = errors.New("this credential is for calling tools; answering needs the scope of identity.answer_scope")
-
 // viewer says who calls the API. A credential that an agent calls tools with
 // must not let it answer in its person's place: answering takes a scope of
 // its own.
@@ -36,7 +32,7 @@ func (d *doors) viewer(r *http.Request) (desk.Viewer, error) {
 		return desk.Viewer{}, err
 	}
 	if !person.Claims.Scope(d.answerScope) {
-		return desk.Viewer{}, errMayNotAnswer
+		return desk.Viewer{}, d.bearer.Lacks(d.answerScope)
 	}
 	return desk.Viewer{Principal: person.Principal, Groups: d.groups.Of(person)}, nil
 }

@@ -34,7 +34,8 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journ
 	return natsjournal.Open(ctx, c)
 }
 
-// forgetful is the record of a gateway that ends with its one client.
+// forgetful is the record of a gateway that ends with its one client, or is
+// told to keep nothing (journal.in_memory).
 func forgetful() (journal.Journal, error) {
 	return memjournal.New(memjournal.Config{Now: time.Now, MaxBytes: 256 << 20, MaxAudit: 10_000})
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -263,4 +264,36 @@ func TestStaticKeys(t *testing.T) {
 	if got := string(m.Raw); strings.Contains(got, "/asks/") || !strings.Contains(got, "error") {
 		t.Errorf("a key of nobody: %s", got)
 	}
+}
+
+// TestAnsweringTakesAScope: a credential for calling tools does not let what
+// holds it answer in its person's place, and hears which scope would.
+func TestAnsweringTakesAScope(t *testing.T) {
+	b := newAsker(t)
+	g := guard(t, "  answer_scope: people:answer\n", "  one: { url: "+b.URL+" }\n")
+	ann := rig.DialAs(t, g.Gateway.URL, linksOnly, g.token("ann"))
+	s := ann.Tool("ask", "{}")
+	q := s.Next()
+	id := strings.TrimSuffix(path.Base(member(q, q.Params, "url")), `"`)
+	with := func(scope string) string {
+		return "Bearer " + g.sign("at+jwt", g.claims("ann", g.Gateway.URL, map[string]any{"scope": scope}))
+	}
+	answer := func(authorization string) reply {
+		return send(t, newRequest(t, http.MethodPost, g.base+"/v1/asks/"+id+"/answer", `{"action":"accept","content":{}}`,
+			"Authorization", authorization, "Content-Type", "application/json"))
+	}
+	for name, authorization := range map[string]string{
+		"no scope": "Bearer " + g.token("ann"), "another scope": with("people:answers"), "a key": "Bearer " + annsKey,
+	} {
+		r := answer(authorization)
+		challenge := r.header.Get("WWW-Authenticate")
+		if r.status != http.StatusForbidden || !strings.Contains(challenge, `error="insufficient_scope"`) || !strings.Contains(challenge, `scope="people:answer"`) {
+			t.Errorf("%s: %d %q %s", name, r.status, challenge, r.body)
+		}
+	}
+	if r := answer(with("other people:answer")); r.status != http.StatusOK {
+		t.Errorf("with the scope: %d %s", r.status, r.body)
+	}
+	m := s.Final()
+	equal(t, "the answer", member(m, m.Result, "got"), `{"action":"accept","content":{}}`)
 }

@@ -60,6 +60,11 @@ func (b *Bearer) refuse(status int, code, reason string, scopes []string) *Refus
 	}
 }
 
+// Lacks refuses somebody whose credential was taken and has not this scope.
+func (b *Bearer) Lacks(scope string) *Refusal {
+	return b.refuse(http.StatusForbidden, insufficientScope, "The credential lacks the scope "+scope+".", []string{scope})
+}
+
 func (b *Bearer) malformed(reason string) *Refusal {
 	return b.refuse(http.StatusBadRequest, invalidRequest, reason, nil)
 }

@@ -146,6 +146,9 @@ func (h *Handler) challenge(w http.ResponseWriter, err error) {
 	if c, ok := errors.AsType[Challenger](err); ok {
 		status, value := c.Challenge()
 		p = &problem{Problem: p.Problem, status: status}
+		if status != http.StatusUnauthorized { // who they are is known, or is not the point
+			p.Message = ask.From(err).Message
+		}
 		with = value
 	}
 	if with != "" {
