@@ -90,8 +90,14 @@ func (k *checker) identity(c *Config) {
 		k.add("public_url", "is not set, and issuers must know for what address they issue tokens", "write the address under which the gateway is reached, as https://mcp.example.com")
 	}
 	k.distinct("identity.issuers", i.Issuers)
+	owners := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(i.Keys)) {
 		k.key("identity.keys."+name, name, i.Keys[name], i.Issuers)
+		given := i.Keys[name].Key.Reveal()
+		if other, twice := owners[given]; twice && given != secret.Redacted {
+			k.add("identity.keys."+name+".key", "is that of "+other+" too", "make another with: openssl rand -base64 32")
+		}
+		owners[given] = name
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Groups)) {
 		at, g := "identity.groups."+name, i.Groups[name]
@@ -157,6 +163,9 @@ func (k *checker) issuer(key, name string, s Issuer) {
 	if s.ClientID == "" && s.ClientSecret.Reveal() != "" {
 		k.add(key+".client_secret", "there is a secret, and no client_id that it goes with", "add client_id, or remove it")
 	}
+	if len(s.SignInScopes) > 0 && !slices.Contains(s.SignInScopes, "openid") {
+		k.add(key+".sign_in_scopes", "lacks openid, without which an issuer says nobody's name", "add it, or leave all out for openid and profile")
+	}
 }
 
 // distinct refuses two names for one issuer: a token would be either's.
@@ -194,6 +203,9 @@ func (k *checker) access(key string, r Access, issuers map[string]Issuer) {
 	}
 	if (r.Claim == "") != (len(r.Values) == 0) {
 		k.add(key, "names only one of claim and values", "write both, or neither for everybody")
+	}
+	if slices.ContainsFunc(r.Values, func(v string) bool { return v == "" || strings.Contains(v, "*") }) {
+		k.add(key+".values", "one is empty or has a *, and values are compared as they are", "write each value out")
 	}
 	k.patterns(key+".backends", r.Backends)
 	k.patterns(key+".tools", r.Tools)
