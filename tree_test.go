@@ -44,6 +44,8 @@ var readTree = sync.OnceValues(func() (map[string]string, error) {
 			return err
 		case d.IsDir() && slices.Contains(ignored, name):
 			return filepath.SkipDir
+		case slices.Contains(ignored, name): // in a work tree .git is a file
+			return nil
 		case !d.Type().IsRegular():
 			return nil
 		}

@@ -11,12 +11,13 @@ import "time"
 // Kind says what an Ask wants.
 type Kind uint8
 
-// The kinds of question that a server can have.
+// The kinds of question that there are.
 const (
 	Form     Kind = iota + 1 // values typed into fields by a person
 	URL                      // a visit to an address by a person
 	Sampling                 // a completion from the client's model
 	Roots                    // the client's list of roots
+	Connect                  // an account of a person's, connected by them at its own server; the gateway asks for it
 )
 
 // String gives the kind's name as it stands in logs, metrics and pages.
@@ -30,9 +31,15 @@ func (k Kind) String() string {
 		return "sampling"
 	case Roots:
 		return "roots"
+	case Connect:
+		return "connect"
 	}
 	return "unknown"
 }
+
+// ForPeople reports whether a person answers asks of this kind. The others go
+// to the client's model, or to the client itself.
+func (k Kind) ForPeople() bool { return k == Form || k == URL || k == Connect }
 
 // Principal is who somebody is: an issuer and that issuer's name for them.
 // It is never an e-mail address. The zero Principal is nobody.
@@ -48,7 +55,7 @@ func (p Principal) IsZero() bool { return p == Principal{} }
 func (p Principal) String() string { return p.Issuer + "|" + p.Subject }
 
 // Addressee is who may answer an Ask: one principal, or the members of one
-// configured group. URL asks are never for a group.
+// configured group. URL and Connect asks are never for a group.
 type Addressee struct {
 	Principal Principal
 	Group     string

@@ -54,6 +54,7 @@ const (
 	BackendTimeout     Code = "backend_timeout"
 	BackendBroken      Code = "backend_broken"
 	OutcomeUnknown     Code = "outcome_unknown"
+	NotConnected       Code = "not_connected"
 )
 
 // Error is the one error that crosses package borders. Message is a sentence

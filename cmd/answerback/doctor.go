@@ -130,7 +130,7 @@ func examine(ctx context.Context, name string, cfg *config.Config) finding {
 func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	m, err := b.Discover(ctx)
+	m, err := b.Discover(ctx, identity.Local)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return wire.Message{}, nil
 	}

@@ -179,8 +179,11 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 		},
 		Keep: cfg.Journal.Keep,
 		Timeout: func(k ask.Kind) time.Duration {
-			if k == ask.Sampling {
+			switch k {
+			case ask.Sampling:
 				return cfg.Asks.SamplingTimeout
+			case ask.Connect:
+				return cfg.Asks.ConnectTimeout
 			}
 			return cfg.Asks.Timeout
 		},

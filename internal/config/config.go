@@ -47,6 +47,7 @@ type Asks struct {
 	Enabled             bool          `yaml:"enabled" doc:"The master switch. When false, servers are told that no client can be asked anything."`
 	Timeout             time.Duration `yaml:"timeout" doc:"How long a person has to answer." min:"1s" max:"30d"`
 	SamplingTimeout     time.Duration `yaml:"sampling_timeout" doc:"How long a client's model has to answer." min:"1s" max:"1d"`
+	ConnectTimeout      time.Duration `yaml:"connect_timeout" doc:"How long a person has to connect an account." min:"1s" max:"30d"`
 	MaxOpen             int           `yaml:"max_open" doc:"Most questions open at once." min:"1" max:"10000000"`
 	MaxOpenPerSession   int           `yaml:"max_open_per_session" doc:"Most questions open at once in one client session." min:"1" max:"1000000"`
 	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
@@ -137,6 +138,7 @@ func Default() *Config {
 			Enabled:             true,
 			Timeout:             5 * time.Minute,
 			SamplingTimeout:     5 * time.Minute,
+			ConnectTimeout:      10 * time.Minute,
 			MaxOpen:             10_000,
 			MaxOpenPerSession:   100,
 			MaxOpenPerPrincipal: 1000,

@@ -33,7 +33,7 @@ func (x *inbox) shard(a ask.Addressee) *inboxShard {
 }
 
 func (x *inbox) add(e *entry) {
-	if !forPeople(e.ask.Kind) {
+	if !e.ask.Kind.ForPeople() {
 		return
 	}
 	s := x.shard(e.ask.Addressee)
@@ -48,7 +48,7 @@ func (x *inbox) add(e *entry) {
 }
 
 func (x *inbox) remove(e *entry) {
-	if !forPeople(e.ask.Kind) {
+	if !e.ask.Kind.ForPeople() {
 		return
 	}
 	s := x.shard(e.ask.Addressee)
@@ -80,7 +80,3 @@ func older(a, b *entry) int {
 	}
 	return strings.Compare(a.ask.ID, b.ask.ID)
 }
-
-// forPeople reports whether a person answers asks of this kind. The others go
-// to the client's model, or to the client itself.
-func forPeople(k ask.Kind) bool { return k == ask.Form || k == ask.URL }

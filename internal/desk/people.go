@@ -172,7 +172,7 @@ func (d *Desk) held(id string, who Viewer, surface string) (*entry, error) {
 		return nil, nil
 	}
 	switch {
-	case !forPeople(e.ask.Kind):
+	case !e.ask.Kind.ForPeople():
 		return nil, errUnknown
 	case !who.may(e.ask.Addressee) && !plant.NoPrincipalCheck.On():
 		d.auditNotYours(e, From{Principal: who.Principal, Surface: surface}, ask.Answer{})
@@ -208,7 +208,7 @@ func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) 
 	}
 	a := b.ask()
 	switch {
-	case !forPeople(a.Kind):
+	case !a.Kind.ForPeople():
 		return View{}, errUnknown
 	case !who.may(a.Addressee):
 		d.auditNotYours(&entry{ask: a}, From{Principal: who.Principal, Surface: surface}, ask.Answer{})

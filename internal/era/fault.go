@@ -89,6 +89,7 @@ var rows = [...]Row{
 	{ask.BackendTimeout, codeServer, codeInternal},
 	{ask.BackendBroken, codeInternal, codeInternal},
 	{ask.OutcomeUnknown, codeServer, codeInternal},
+	{ask.NotConnected, codeServer, codeInternal},
 }
 
 // Codes gives the table of errors, one row for each code. The caller owns it.

@@ -13,7 +13,7 @@ import (
 // Prober finds out which era a backend speaks, once, and remembers it until
 // it is told to forget. Safe for concurrent use.
 type Prober struct {
-	probe   func(ctx context.Context) (wire.Message, error)
+	probe   func(ctx context.Context, who ask.Principal) (wire.Message, error)
 	timeout time.Duration
 
 	mu     sync.Mutex
@@ -27,16 +27,17 @@ type Prober struct {
 // response (an empty body, a status that says "no such thing"). Its errors
 // mean that the backend could not be asked. A server that is silent for as
 // long as timeout is legacy; zero means to wait for as long as the caller does.
-func NewProber(probe func(ctx context.Context) (wire.Message, error), timeout time.Duration) *Prober {
+func NewProber(probe func(ctx context.Context, who ask.Principal) (wire.Message, error), timeout time.Duration) *Prober {
 	return &Prober{probe: probe, timeout: timeout}
 }
 
 // Era gives the era in which to speak to the backend, the modern one where it
-// speaks both. Several callers share one probe; where the one who runs it gives up,
+// speaks both. Who is whose request needs to know: some backends answer nobody
+// they do not know. Several callers share one probe; where the one who runs it gives up,
 // the next runs another. The error is that of the probe, an *ask.Error with
 // code BadVersion where we have no version in common, or the cause of ctx.
 // Errors are not remembered.
-func (p *Prober) Era(ctx context.Context) (Era, error) {
+func (p *Prober) Era(ctx context.Context, who ask.Principal) (Era, error) {
 	for {
 		p.mu.Lock()
 		if p.known != 0 {
@@ -48,7 +49,7 @@ func (p *Prober) Era(ctx context.Context) (Era, error) {
 			p.flight = done
 			epoch := p.epoch
 			p.mu.Unlock()
-			return p.lead(ctx, done, epoch)
+			return p.lead(ctx, who, done, epoch)
 		}
 		done := p.flight
 		p.mu.Unlock()
@@ -60,7 +61,7 @@ func (p *Prober) Era(ctx context.Context) (Era, error) {
 	}
 }
 
-func (p *Prober) lead(ctx context.Context, done chan struct{}, epoch int) (era Era, err error) {
+func (p *Prober) lead(ctx context.Context, who ask.Principal, done chan struct{}, epoch int) (era Era, err error) {
 	// Also when the probe panics, or nobody would ever probe again.
 	defer func() {
 		p.mu.Lock()
@@ -71,19 +72,19 @@ func (p *Prober) lead(ctx context.Context, done chan struct{}, epoch int) (era E
 		p.mu.Unlock()
 		close(done)
 	}()
-	return p.ask(ctx)
+	return p.ask(ctx, who)
 }
 
 var errSilent = errors.New("era: no answer to server/discover in time")
 
-func (p *Prober) ask(ctx context.Context) (Era, error) {
+func (p *Prober) ask(ctx context.Context, who ask.Principal) (Era, error) {
 	pctx := ctx
 	if p.timeout > 0 {
 		var cancel context.CancelFunc
 		pctx, cancel = context.WithTimeoutCause(ctx, p.timeout, errSilent)
 		defer cancel()
 	}
-	m, err := p.probe(pctx)
+	m, err := p.probe(pctx, who)
 	if err != nil {
 		if ctx.Err() == nil && errors.Is(context.Cause(pctx), errSilent) {
 			return Legacy, nil

@@ -35,13 +35,13 @@ func TestProberReadsTheAnswer(t *testing.T) {
 		{"any other error", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m"}}`, era.Legacy, ""},
 		{"nothing that is JSON-RPC", ``, era.Legacy, ""},
 	} {
-		p := era.NewProber(func(context.Context) (wire.Message, error) {
+		p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 			if tc.answer == "" {
 				return wire.Message{}, nil
 			}
 			return *scan(t, tc.answer), nil
 		}, time.Second)
-		got, err := p.Era(t.Context())
+		got, err := p.Era(t.Context(), ask.Principal{})
 		if got != tc.want || ask.CodeOf(err) != tc.code {
 			t.Errorf("%s: %v, %v", tc.name, got, err)
 		}
@@ -52,7 +52,7 @@ const modernAnswer = `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["20
 
 func TestProberRemembersUntilToldToForget(t *testing.T) {
 	n := 0
-	p := era.NewProber(func(context.Context) (wire.Message, error) {
+	p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 		n++
 		if n == 1 {
 			return *scan(t, modernAnswer), nil
@@ -60,12 +60,12 @@ func TestProberRemembersUntilToldToForget(t *testing.T) {
 		return wire.Message{}, nil
 	}, 0)
 	for range 3 {
-		if e, err := p.Era(t.Context()); e != era.Modern || err != nil {
+		if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil {
 			t.Fatal(e, err)
 		}
 	}
 	p.Forget()
-	if e, err := p.Era(t.Context()); e != era.Legacy || err != nil || n != 2 {
+	if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Legacy || err != nil || n != 2 {
 		t.Error(e, err, n)
 	}
 }
@@ -73,21 +73,21 @@ func TestProberRemembersUntilToldToForget(t *testing.T) {
 func TestProberDoesNotRememberErrors(t *testing.T) {
 	down := ask.Errorf(ask.BackendUnreachable, "down")
 	n := 0
-	p := era.NewProber(func(context.Context) (wire.Message, error) {
+	p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 		if n++; n == 1 {
 			return wire.Message{}, down
 		}
 		return *scan(t, modernAnswer), nil
 	}, time.Second)
-	if e, err := p.Era(t.Context()); e != 0 || !errors.Is(err, down) {
+	if e, err := p.Era(t.Context(), ask.Principal{}); e != 0 || !errors.Is(err, down) {
 		t.Error(e, err)
 	}
-	if e, err := p.Era(t.Context()); e != era.Modern || err != nil {
+	if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil {
 		t.Error(e, err)
 	}
 }
 
-func silent(ctx context.Context) (wire.Message, error) {
+func silent(ctx context.Context, _ ask.Principal) (wire.Message, error) {
 	<-ctx.Done()
 	return wire.Message{}, ctx.Err()
 }
@@ -96,13 +96,13 @@ func TestProberTakesASilentServerForLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		p := era.NewProber(silent, 3*time.Second)
-		if e, err := p.Era(t.Context()); e != era.Legacy || err != nil {
+		if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Legacy || err != nil {
 			t.Error(e, err)
 		}
 		if took := time.Since(start); took != 3*time.Second {
 			t.Error(took)
 		}
-		if e, err := p.Era(t.Context()); e != era.Legacy || err != nil || time.Since(start) != 3*time.Second {
+		if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Legacy || err != nil || time.Since(start) != 3*time.Second {
 			t.Error("the verdict was not remembered", e, err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestProberSaysNothingOfTheServerWhenItsCallerGivesUp(t *testing.T) {
 		for _, timeout := range []time.Duration{0, 3 * time.Second} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			p := era.NewProber(silent, timeout)
-			if e, err := p.Era(ctx); e != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			if e, err := p.Era(ctx, ask.Principal{}); e != 0 || !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(e, err)
 			}
 			cancel()
@@ -124,7 +124,7 @@ func TestProberSaysNothingOfTheServerWhenItsCallerGivesUp(t *testing.T) {
 func TestProberSharesOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		p := era.NewProber(func(context.Context) (wire.Message, error) {
+		p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 			n++
 			time.Sleep(time.Second)
 			return *scan(t, modernAnswer), nil
@@ -132,7 +132,7 @@ func TestProberSharesOneProbe(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if e, err := p.Era(t.Context()); e != era.Modern || err != nil {
+				if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil {
 					t.Error(e, err)
 				}
 			})
@@ -147,29 +147,29 @@ func TestProberSharesOneProbe(t *testing.T) {
 func TestProberGoesOnWhenTheLeaderGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		p := era.NewProber(func(ctx context.Context) (wire.Message, error) {
+		p := era.NewProber(func(ctx context.Context, who ask.Principal) (wire.Message, error) {
 			if n++; n == 1 {
-				return silent(ctx)
+				return silent(ctx, who)
 			}
 			return *scan(t, modernAnswer), nil
 		}, time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if e, err := p.Era(ctx); e != 0 || !errors.Is(err, context.Canceled) {
+			if e, err := p.Era(ctx, ask.Principal{}); e != 0 || !errors.Is(err, context.Canceled) {
 				t.Error("the leader:", e, err)
 			}
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			if e, err := p.Era(t.Context()); e != era.Modern || err != nil {
+			if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil {
 				t.Error("the next:", e, err)
 			}
 		})
 		impatient, stop := context.WithCancelCause(t.Context())
 		mine := errors.New("my own reason")
 		wg.Go(func() {
-			if e, err := p.Era(impatient); e != 0 || !errors.Is(err, mine) {
+			if e, err := p.Era(impatient, ask.Principal{}); e != 0 || !errors.Is(err, mine) {
 				t.Error("the impatient:", e, err)
 			}
 		})
@@ -184,17 +184,17 @@ func TestProberGoesOnWhenTheLeaderGivesUp(t *testing.T) {
 func TestProberForgetsAlsoTheProbeUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
-		p := era.NewProber(func(context.Context) (wire.Message, error) {
+		p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 			n++
 			time.Sleep(time.Second)
 			return *scan(t, modernAnswer), nil
 		}, 0)
 		var wg sync.WaitGroup
-		wg.Go(func() { p.Era(t.Context()) })
+		wg.Go(func() { p.Era(t.Context(), ask.Principal{}) })
 		synctest.Wait()
 		p.Forget()
 		wg.Wait()
-		if e, err := p.Era(t.Context()); e != era.Modern || err != nil || n != 2 {
+		if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil || n != 2 {
 			t.Error(e, err, n)
 		}
 	})
@@ -202,7 +202,7 @@ func TestProberForgetsAlsoTheProbeUnderWay(t *testing.T) {
 
 func TestProberSurvivesAProbeThatPanics(t *testing.T) {
 	n := 0
-	p := era.NewProber(func(context.Context) (wire.Message, error) {
+	p := era.NewProber(func(context.Context, ask.Principal) (wire.Message, error) {
 		if n++; n == 1 {
 			panic("probe")
 		}
@@ -210,9 +210,9 @@ func TestProberSurvivesAProbeThatPanics(t *testing.T) {
 	}, 0)
 	func() {
 		defer func() { recover() }()
-		p.Era(t.Context())
+		p.Era(t.Context(), ask.Principal{})
 	}()
-	if e, err := p.Era(t.Context()); e != era.Modern || err != nil {
+	if e, err := p.Era(t.Context(), ask.Principal{}); e != era.Modern || err != nil {
 		t.Error(e, err)
 	}
 }

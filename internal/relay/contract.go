@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
@@ -22,8 +23,8 @@ type Backend interface {
 
 	// Discover gives the backend's response to server/discover, which may be
 	// an error of the modern era, or the zero Message where it speaks the
-	// legacy era only. It is remembered.
-	Discover(ctx context.Context) (wire.Message, error)
+	// legacy era only. It is remembered, whoever asks.
+	Discover(ctx context.Context, who ask.Principal) (wire.Message, error)
 
 	// Stateless returns the line for modern requests of one principal. It is
 	// shared between that principal's requests and is never closed by them.
@@ -159,6 +160,9 @@ type Question struct {
 	// Resume is an opaque handle from which the backend can take the blocked
 	// call up again after a restart, or nil where it cannot.
 	Resume []byte
+	// Kind is that of a question of the gateway's own, zero for a backend's,
+	// whose method and parameters tell.
+	Kind ask.Kind
 }
 
 // Peer is the client's end of a call, or of a session for what belongs to no
@@ -198,4 +202,26 @@ type UpstreamError struct {
 
 func (e *UpstreamError) Error() string {
 	return "backend " + e.Backend + " answered with an error"
+}
+
+// Doorstep opens lines to a backend whose callers must have connected an
+// account with it.
+type Doorstep interface {
+	// Open gives a line for hello, which open makes as soon as that is
+	// possible: until then its error has the code NotConnected.
+	Open(ctx context.Context, hello Hello, open Opener) (Line, error)
+}
+
+// Opener performs the legacy handshake at a backend of either era.
+type Opener func(ctx context.Context, hello Hello) (Line, error)
+
+// Challenge is how a backend refused the credential of a request: the cause of
+// an *ask.Error with the code NotConnected, where the backend was asked at all.
+type Challenge struct {
+	Status       int
+	Authenticate []string // the WWW-Authenticate headers of its response
+}
+
+func (c *Challenge) Error() string {
+	return "it was refused with HTTP status " + strconv.Itoa(c.Status)
 }

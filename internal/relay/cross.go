@@ -22,13 +22,21 @@ type Crossing struct {
 // openLine opens a legacy session at a backend of either era, for a client
 // that declared caps in its handshake.
 func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello Hello) (Line, error) {
-	b := e.Backend
 	hello.Params = r.tellHello(e, caps, hello)
+	if e.Doorstep == nil {
+		return r.open(ctx, e.Backend, hello)
+	}
+	return e.Doorstep.Open(ctx, hello, func(ctx context.Context, hello Hello) (Line, error) {
+		return r.open(ctx, e.Backend, hello)
+	})
+}
+
+func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) {
 	line, err := b.Open(ctx, hello)
 	if err == nil {
 		return line, nil
 	}
-	discovered, derr := b.Discover(ctx)
+	discovered, derr := b.Discover(ctx, hello.Principal)
 	if derr != nil || discovered.Kind != wire.Result {
 		return nil, err
 	}
@@ -58,14 +66,17 @@ func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
 
 // stateless gives a line for modern requests to a backend of either era. A
 // legacy backend is crossed to; so is a modern one where the gateway drives:
-// then it takes the rounds on itself.
+// then it takes the rounds on itself, as where somebody may have to connect an
+// account in the middle.
 func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (Line, error) {
-	discovered, err := e.Backend.Discover(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if discovered.Kind != 0 && !drive {
-		return e.Backend.Stateless(ctx, who)
+	if e.Doorstep == nil {
+		discovered, err := e.Backend.Discover(ctx, who)
+		if err != nil {
+			return nil, err
+		}
+		if discovered.Kind != 0 && !drive {
+			return e.Backend.Stateless(ctx, who)
+		}
 	}
 	return &crossed{relay: r, entry: e, who: who, caps: caps}, nil
 }

@@ -50,7 +50,7 @@ func (f *fakeServer) Open(_ context.Context, h Hello) (Line, error) {
 	return &fakeLine{server: f, done: make(chan struct{})}, nil
 }
 
-func (f *fakeServer) Discover(context.Context) (wire.Message, error) {
+func (f *fakeServer) Discover(context.Context, ask.Principal) (wire.Message, error) {
 	if f.legacy {
 		return wire.Message{}, f.refuse
 	}

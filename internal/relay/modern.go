@@ -308,7 +308,7 @@ func (j *modernJoin) capabilities(ctx context.Context) []byte {
 		}
 		b := j.table.entries[i].Backend
 		wg.Go(func() {
-			m, err := b.Discover(ctx)
+			m, err := b.Discover(ctx, j.who)
 			if err == nil && m.Kind == wire.Result && era.Extends(wire.Get(m.Raw, m.Result, "capabilities").Of(m.Raw), era.Tasks) {
 				tasks.Store(true)
 				cancel() // one is enough

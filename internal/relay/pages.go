@@ -36,11 +36,17 @@ func (r *Relay) tell(e *Entry, who ask.Principal, have era.Caps, raw []byte) []b
 	return era.WithForm(raw)
 }
 
+// opens reports whether there are pages that somebody can open.
+func (r *Relay) opens(who ask.Principal) bool { return r.pages != nil && r.pages.Opens(who) }
+
 // ways says who is asked a question of this kind, and how they are reached.
 func (a asker) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
 	switch {
 	case kind == ask.Form && e != nil && e.AnsweredBy != "":
 		return ask.Addressee{Group: e.AnsweredBy}, desk.Ways{Page: true}
+	case kind == ask.Connect && (to == nil || !a.caps.URL || !a.relay.opens(a.who)):
+	case kind == ask.Connect:
+		return ask.Addressee{Principal: a.who}, desk.Ways{Link: &link{peer: to, pages: a.relay.pages}}
 	case to == nil:
 	case kind == ask.Form && !a.caps.Form:
 		return ask.Addressee{Principal: a.who}, desk.Ways{Link: &link{peer: to, pages: a.relay.pages}}

@@ -42,7 +42,10 @@ type asker struct {
 func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	r := a.relay
 	method, params := era.Canonical(q.Method, q.Params)
-	kind, ok := era.KindOf(method, params)
+	kind, ok := q.Kind, q.Kind != 0
+	if !ok {
+		kind, ok = era.KindOf(method, params)
+	}
 	switch {
 	case q.Method == "ping":
 		a.reply(q, []byte("{}"), nil)
@@ -58,9 +61,11 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		return
 	}
 	e := r.table.Load().byName[a.backend]
-	if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps)); err != nil {
-		a.turnDown(q, err)
-		return
+	if q.Kind == 0 {
+		if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps)); err != nil {
+			a.turnDown(q, err)
+			return
+		}
 	}
 
 	k := &carried{asker: a, q: q, calls: calls, opened: make(chan struct{}), over: make(chan struct{})}

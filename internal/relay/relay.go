@@ -43,6 +43,9 @@ type Entry struct {
 	// AnsweredBy is the group that answers the backend's forms in place of
 	// the caller, "" for none.
 	AnsweredBy string
+	// Doorstep is where calls wait for an account to be connected, nil where
+	// none is needed.
+	Doorstep Doorstep
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched

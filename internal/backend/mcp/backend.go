@@ -41,6 +41,9 @@ type Config struct {
 	URL     string
 	Headers map[string]secret.Text // sent with every request
 	Client  *http.Client           // required with URL; see the egress package
+	// Credentials authorize each person's requests, where the server wants to
+	// know who they are. Nil means that Headers are enough.
+	Credentials Credentials
 
 	Command string
 	Args    []string
@@ -240,7 +243,10 @@ func (b *Backend) Stateless(_ context.Context, who ask.Principal) (relay.Line, e
 		return nil, ask.Errorf(ask.BackendBroken, fmt.Sprintf(
 			"Backend %s speaks the HTTP+SSE transport of 2024-11-05 only and takes no modern requests.", b.cfg.Name))
 	}
-	return b.modern, nil
+	if b.cfg.Credentials == nil {
+		return b.modern, nil
+	}
+	return &personalLine{modernLine: b.modern, door: b.door(who)}, nil
 }
 
 // Close ends every line and process and waits for them, at most until ctx

@@ -41,7 +41,7 @@ func (*payload) Close() error { return nil }
 
 // post sends a message. sent is false where an error means that the server
 // never saw it. The header is shared and not modified.
-func post(ctx context.Context, client *http.Client, u *url.URL, header http.Header, msg []byte) (resp *http.Response, sent bool, err error) {
+func post(ctx context.Context, by door, u *url.URL, header http.Header, msg []byte) (resp *http.Response, sent bool, err error) {
 	begun := new(atomic.Bool)
 	open := func() (io.ReadCloser, error) {
 		p := &payload{begun: begun}
@@ -53,21 +53,21 @@ func post(ctx context.Context, client *http.Client, u *url.URL, header http.Head
 		Method: http.MethodPost, URL: u, Host: u.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: body, ContentLength: int64(len(msg)),
-		// It is used only where a kept connection turned out to be closed
-		// before anything was written to it.
+		// It is used where a kept connection turned out to be closed before
+		// anything was written to it, and where the server refused to look.
 		GetBody: open,
 	}).WithContext(ctx)
-	resp, err = client.Do(req)
+	resp, err = by.do(req)
 	return resp, begun.Load(), err
 }
 
 // get opens a stream, and with a method of its own also ends a session.
-func get(ctx context.Context, client *http.Client, method string, u *url.URL, header http.Header) (*http.Response, error) {
+func get(ctx context.Context, by door, method string, u *url.URL, header http.Header) (*http.Response, error) {
 	req := (&http.Request{
 		Method: method, URL: u, Host: u.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	return client.Do(req)
+	return by.do(req)
 }
 
 // with gives a copy of h with a few more fields. Values are shared.
@@ -156,6 +156,9 @@ func readFault(resp *http.Response, limit int) (wire.Message, bool) {
 
 // failedToSend is the error of a request that got no response at all.
 func failedToSend(backend, method string, sent bool, err error) *ask.Error {
+	if refused, ok := errors.AsType[*ask.Error](err); ok {
+		return refused // nothing was executed
+	}
 	if sent {
 		return lost(backend, method, "the connection broke", err)
 	}

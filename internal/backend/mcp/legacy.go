@@ -35,6 +35,7 @@ var (
 type legacyLine struct {
 	*board
 	backend *Backend
+	door    door
 	session string // "" where the server gave none
 	version string
 	welcome wire.Message
@@ -50,7 +51,7 @@ type headers struct{ post, get http.Header }
 var _ relay.Line = (*legacyLine)(nil)
 
 func (b *Backend) newLegacyLine(hello relay.Hello) *legacyLine {
-	l := &legacyLine{board: newBoard(b, hello.Events), backend: b}
+	l := &legacyLine{board: newBoard(b, hello.Events), backend: b, door: b.door(hello.Principal)}
 	l.board.send = l.deliverMessage
 	l.identify()
 	if b.cfg.Ring != nil {
@@ -71,7 +72,7 @@ func (b *Backend) openLegacy(ctx context.Context, hello relay.Hello) (relay.Line
 	if l.session == "" {
 		// A server without sessions cannot ask in this era. Where it speaks
 		// the other one too, it can there.
-		if m, err := b.Discover(ctx); err == nil && m.Kind == wire.Result {
+		if m, err := b.Discover(ctx, hello.Principal); err == nil && m.Kind == wire.Result {
 			l.Close(ctx)
 			return nil, ask.Errorf(ask.BadVersion, fmt.Sprintf("Backend %s has no sessions, and speaks %s.", b.cfg.Name, era.Latest))
 		}
@@ -276,7 +277,7 @@ func (l *legacyLine) deliverMessage(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)()
-	resp, sent, err := post(ctx, l.backend.cfg.Client, l.backend.url, l.headers.Load().post, msg)
+	resp, sent, err := post(ctx, l.door, l.backend.url, l.headers.Load().post, msg)
 	if err != nil {
 		return failedToSend(l.name, "", sent, err)
 	}
@@ -307,7 +308,7 @@ func (l *legacyLine) Close(ctx context.Context) {
 	if alive && l.session != "" && !l.left.Load() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		resp, err := get(ctx, l.backend.cfg.Client, http.MethodDelete, l.backend.url, l.headers.Load().get)
+		resp, err := get(ctx, l.door, http.MethodDelete, l.backend.url, l.headers.Load().get)
 		if err != nil {
 			l.log.Debug("session not ended at the backend", "err", err)
 		} else {

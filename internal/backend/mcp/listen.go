@@ -38,7 +38,7 @@ func (l *legacyLine) listen(answered func()) {
 		if cursor != "" {
 			header = with(header, cursorHeader, cursor)
 		}
-		resp, err := get(l.life, l.backend.cfg.Client, http.MethodGet, l.backend.url, header)
+		resp, err := get(l.life, l.door, http.MethodGet, l.backend.url, header)
 		answered()
 		switch {
 		case err != nil:

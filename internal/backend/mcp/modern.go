@@ -50,7 +50,11 @@ func (l *modernLine) name() string { return l.backend.cfg.Name }
 func (l *modernLine) limit() int { return l.backend.cfg.Limits.MessageBytes }
 
 func (l *modernLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
-	body, header, err := l.request(&out)
+	return l.call(ctx, l.backend.door(ask.Principal{}), &out, sink)
+}
+
+func (l *modernLine) call(ctx context.Context, by door, out *relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+	body, header, err := l.request(out)
 	if err != nil {
 		return relay.Reply{}, err
 	}
@@ -58,7 +62,7 @@ func (l *modernLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Si
 	// connection from being used again; one that leaves before cancels.
 	rctx, cancel := context.WithCancel(l.life)
 	stop := context.AfterFunc(ctx, cancel)
-	reply, err := l.exchange(rctx, cancel, out.Msg.Method(), header, body, sink)
+	reply, err := l.exchange(rctx, cancel, by, out.Msg.Method(), header, body, sink)
 	switch {
 	case !stop() && ctx.Err() != nil:
 		return relay.Reply{}, context.Cause(ctx)
@@ -98,8 +102,8 @@ func (l *modernLine) request(out *relay.Outgoing) ([]byte, http.Header, error) {
 	return body, header, nil
 }
 
-func (l *modernLine) exchange(ctx context.Context, cancel func(), method string, header http.Header, body []byte, sink relay.Sink) (relay.Reply, error) {
-	resp, sent, err := post(ctx, l.backend.cfg.Client, l.backend.url, header, body)
+func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, method string, header http.Header, body []byte, sink relay.Sink) (relay.Reply, error) {
+	resp, sent, err := post(ctx, by, l.backend.url, header, body)
 	if err != nil {
 		return relay.Reply{}, failedToSend(l.name(), method, sent, err)
 	}
@@ -179,9 +183,29 @@ func (l *modernLine) follow(resp *http.Response, cancel func(), method string, s
 
 // Notify posts a notification.
 func (l *modernLine) Notify(ctx context.Context, msg []byte) error {
-	resp, sent, err := post(ctx, l.backend.cfg.Client, l.backend.url, with(l.backend.headers().post, era.VersionHeader, era.Latest), msg)
+	return l.notify(ctx, l.backend.door(ask.Principal{}), msg)
+}
+
+func (l *modernLine) notify(ctx context.Context, by door, msg []byte) error {
+	resp, sent, err := post(ctx, by, l.backend.url, with(l.backend.headers().post, era.VersionHeader, era.Latest), msg)
 	if err != nil {
 		return failedToSend(l.name(), "", sent, err)
 	}
 	return acknowledged(l.name(), resp)
+}
+
+// personalLine is the endpoint for one person's requests.
+type personalLine struct {
+	*modernLine
+	door door
+}
+
+// Call sends a request with what its sender is authorized with.
+func (l *personalLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+	return l.call(ctx, l.door, &out, sink)
+}
+
+// Notify posts a notification with what its sender is authorized with.
+func (l *personalLine) Notify(ctx context.Context, msg []byte) error {
+	return l.notify(ctx, l.door, msg)
 }

@@ -230,7 +230,7 @@ func TestDiscoverTellsNoAnswerFromNoServer(t *testing.T) {
 		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }, 0, ask.BackendUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := newBackend(t, Config{URL: serve(t, test.do).URL}).probe(t.Context())
+			m, err := newBackend(t, Config{URL: serve(t, test.do).URL}).probe(t.Context(), ask.Principal{})
 			if m.Kind != test.kind || ask.CodeOf(err) != test.code {
 				t.Errorf("got %v %q, want %v %q", m.Kind, ask.CodeOf(err), test.kind, test.code)
 			}
@@ -254,7 +254,7 @@ func TestDiscoverTriesAgainWhereAVersionIsTurnedDown(t *testing.T) {
 	}))
 	b := newBackend(t, Config{URL: srv.URL})
 	for range 2 {
-		if m, err := b.Discover(t.Context()); err != nil || m.Kind != wire.Result {
+		if m, err := b.Discover(t.Context(), ask.Principal{}); err != nil || m.Kind != wire.Result {
 			t.Fatalf("got %s %v", m.Raw, err)
 		}
 	}

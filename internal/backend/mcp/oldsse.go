@@ -22,6 +22,7 @@ const endpointTime = 10 * time.Second
 // endpoint that takes what goes the other way.
 type oldStream struct {
 	backend  *Backend
+	door     door
 	endpoint *url.URL
 	header   atomic.Pointer[http.Header]
 	resp     *http.Response
@@ -32,7 +33,7 @@ type oldStream struct {
 
 // openOld performs the handshake over the transport of 2024-11-05.
 func (b *Backend) openOld(ctx context.Context, hello relay.Hello) (relay.Line, error) {
-	s, err := b.dialOld(ctx)
+	s, err := b.dialOld(ctx, hello.Principal)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +55,11 @@ func (b *Backend) openOld(ctx context.Context, hello relay.Hello) (relay.Line, e
 }
 
 // dialOld opens the event stream and waits for the endpoint event.
-func (b *Backend) dialOld(ctx context.Context) (*oldStream, error) {
+func (b *Backend) dialOld(ctx context.Context, who ask.Principal) (*oldStream, error) {
 	life, cancel := context.WithCancel(context.Background())
 	timer := time.AfterFunc(endpointTime, cancel)
 	stop := context.AfterFunc(ctx, cancel)
-	s := &oldStream{backend: b, life: life, cancel: cancel}
+	s := &oldStream{backend: b, door: b.door(who), life: life, cancel: cancel}
 	s.header.Store(&b.headers().post)
 	err := s.connect()
 	if !timer.Stop() || !stop() {
@@ -82,7 +83,7 @@ func (b *Backend) dialOld(ctx context.Context) (*oldStream, error) {
 
 func (s *oldStream) connect() error {
 	b := s.backend
-	resp, err := get(s.life, b.cfg.Client, http.MethodGet, b.url, b.headers().get)
+	resp, err := get(s.life, s.door, http.MethodGet, b.url, b.headers().get)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (s *oldStream) send(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	resp, sent, err := post(ctx, s.backend.cfg.Client, s.endpoint, *s.header.Load(), msg)
+	resp, sent, err := post(ctx, s.door, s.endpoint, *s.header.Load(), msg)
 	if err != nil {
 		return failedToSend(name, "", sent, err)
 	}

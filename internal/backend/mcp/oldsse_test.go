@@ -49,7 +49,7 @@ func TestOldTransportIsFoundAndRemembered(t *testing.T) {
 	if _, err := b.Stateless(t.Context(), alice); ask.CodeOf(err) != ask.BackendBroken {
 		t.Errorf("a server of the old transport takes modern requests: %v", err)
 	}
-	if m, err := b.probe(t.Context()); m.Kind != 0 || err != nil {
+	if m, err := b.probe(t.Context(), ask.Principal{}); m.Kind != 0 || err != nil {
 		t.Errorf("discover: %s %v", m.Raw, err)
 	}
 }

@@ -76,7 +76,7 @@ func TestReferenceServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBackend(t, cfg(t))
-			m, err := b.probe(t.Context())
+			m, err := b.probe(t.Context(), ask.Principal{})
 			if err != nil || !strings.Contains(string(m.Raw)+"error", "error") {
 				t.Errorf("discover: %s %v", m.Raw, err)
 			}

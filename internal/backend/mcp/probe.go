@@ -12,9 +12,9 @@ import (
 
 // Discover gives the server's response to server/discover, which may be an
 // error of the modern era, or the zero Message where it speaks the legacy era
-// only. The answer is remembered.
-func (b *Backend) Discover(ctx context.Context) (wire.Message, error) {
-	speaks, err := b.prober.Era(ctx)
+// only. The answer is remembered, whoever asks.
+func (b *Backend) Discover(ctx context.Context, who ask.Principal) (wire.Message, error) {
+	speaks, err := b.prober.Era(ctx, who)
 	if err != nil {
 		return wire.Message{}, ask.From(err)
 	}
@@ -33,12 +33,12 @@ func (b *Backend) newProber() *era.Prober {
 	if b.url == nil {
 		limit = probeTime
 	}
-	return era.NewProber(func(ctx context.Context) (wire.Message, error) {
-		m, err := b.probe(ctx)
+	return era.NewProber(func(ctx context.Context, who ask.Principal) (wire.Message, error) {
+		m, err := b.probe(ctx, who)
 		if err == nil && era.IsModernError(&m) {
 			// The specification lets a server turn a first request down and
 			// name the versions to try: ours may be among them.
-			m, err = b.probe(ctx)
+			m, err = b.probe(ctx, who)
 		}
 		if err == nil && m.Kind != 0 {
 			b.discovered.Store(&m)
@@ -55,7 +55,7 @@ const self = `{"name":"answerback","version":"1"}`
 // something that is no JSON-RPC response. The error is an *ask.Error, and
 // means that the server could not be asked. A command is started for the
 // question alone.
-func (b *Backend) probe(ctx context.Context) (wire.Message, error) {
+func (b *Backend) probe(ctx context.Context, who ask.Principal) (wire.Message, error) {
 	if b.cfg.Transport == SSE || b.old.Load() {
 		return wire.Message{}, nil
 	}
@@ -65,7 +65,7 @@ func (b *Backend) probe(ctx context.Context) (wire.Message, error) {
 	}
 	out := relay.Outgoing{Msg: &msg}
 	if b.url != nil {
-		reply, err := b.modern.Call(ctx, out, deaf{})
+		reply, err := b.modern.call(ctx, b.door(who), &out, deaf{})
 		if err == nil {
 			return reply.Msg, nil
 		}

@@ -81,7 +81,7 @@ func TestSDKServerIsToldOfACancel(t *testing.T) {
 
 func TestSDKModernServer(t *testing.T) {
 	b := newBackend(t, Config{URL: sdkHTTP(t, &sdk.StreamableHTTPOptions{Stateless: true})})
-	m, err := b.probe(t.Context())
+	m, err := b.probe(t.Context(), ask.Principal{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -379,17 +379,17 @@ func TestSubscriptionOverStdioHasTheClientsID(t *testing.T) {
 }
 
 func TestDiscoverOverStdio(t *testing.T) {
-	m, err := newBackend(t, stdioPeer(t, "plain", Limits{})).probe(t.Context())
+	m, err := newBackend(t, stdioPeer(t, "plain", Limits{})).probe(t.Context(), ask.Principal{})
 	if err != nil || m.Kind != wire.Result {
 		t.Errorf("answer %s, %v", m.Raw, err)
 	}
-	m, err = newBackend(t, stdioPeer(t, "crash", Limits{})).probe(t.Context())
+	m, err = newBackend(t, stdioPeer(t, "crash", Limits{})).probe(t.Context(), ask.Principal{})
 	if err != nil || m.Kind != 0 {
 		t.Errorf("a server that dies of the question: %s, %v", m.Raw, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err = newBackend(t, stdioPeer(t, "silent", Limits{})).probe(ctx); err == nil {
+	if _, err = newBackend(t, stdioPeer(t, "silent", Limits{})).probe(ctx, ask.Principal{}); err == nil {
 		t.Error("a silent server gave an answer")
 	}
 }

@@ -102,7 +102,7 @@ func (w *silence) end(keep bool) bool {
 // run sends the request and reads to its final response.
 func (s *stream) run(out *relay.Outgoing, met func(http.Header) *ask.Error) (relay.Reply, error) {
 	l := s.line
-	resp, sent, err := post(s.ctx, l.backend.cfg.Client, l.backend.url, l.headers.Load().post, s.call.upstream(out))
+	resp, sent, err := post(s.ctx, l.door, l.backend.url, l.headers.Load().post, s.call.upstream(out))
 	if err != nil {
 		return relay.Reply{}, failedToSend(l.name, s.call.method, sent, err)
 	}
@@ -292,7 +292,7 @@ func pause(ctx context.Context, retry time.Duration, failures int) bool {
 func (s *stream) resume() (resp *http.Response, again bool, err error) {
 	l := s.line
 	ctx := s.watch.begin(s.ctx)
-	resp, err = get(ctx, l.backend.cfg.Client, http.MethodGet, l.backend.url, with(l.headers.Load().get, cursorHeader, s.cursor))
+	resp, err = get(ctx, l.door, http.MethodGet, l.backend.url, with(l.headers.Load().get, cursorHeader, s.cursor))
 	if err != nil {
 		return nil, s.ctx.Err() == nil, lost(l.name, s.call.method, "its stream broke and it cannot be reached", err)
 	}

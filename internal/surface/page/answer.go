@@ -166,15 +166,11 @@ func (h *Handler) look(r *http.Request, v *visitor) (*desk.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !forPeople(&view.Ask) {
+	if !view.Ask.Kind.ForPeople() {
 		return nil, ask.Errorf(ask.Unknown, "There is no such question.")
 	}
 	return &view, nil
 }
-
-// forPeople reports whether a person can answer the ask. What is for a
-// client's model has no page, whoever the desk says it is for.
-func forPeople(a *ask.Ask) bool { return a.Kind == ask.Form || a.Kind == ask.URL }
 
 // readForm reads what was posted, and nothing from the address. A status
 // other than 0 says why it cannot.

@@ -38,7 +38,7 @@ func (h *Handler) inbox(w http.ResponseWriter, r *http.Request) {
 		views, l.More = views[:maxListed], true
 	}
 	for _, view := range views {
-		if forPeople(&view.Ask) {
+		if view.Ask.Kind.ForPeople() {
 			l.Items = append(l.Items, readItem(&view.Ask, now))
 		}
 	}

@@ -1,0 +1,82 @@
+package doorstep
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
+)
+
+// asks reports whether somebody can be asked in the middle of a request.
+func asks(method string) bool {
+	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
+}
+
+// answered is what came back for our question.
+type answered struct{ result, fault []byte }
+
+// connect asks for an account, and waits until there is one. It is nil when
+// the request is worth sending again.
+func (l *line) connect(ctx context.Context, sink relay.Sink, why error) error {
+	cfg := &l.step.cfg
+	connected := cfg.Accounts.Want(l.hello.Principal, why)
+	gone, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	answers := make(chan answered, 1)
+	sink.Question(&relay.Question{
+		Kind: ask.Connect, Method: "elicitation/create", Params: l.question(), Gone: gone,
+		Reply: func(_ context.Context, result, fault []byte) error {
+			select {
+			case answers <- answered{result, fault}:
+			default: // the first counts
+			}
+			return nil
+		},
+	})
+	select {
+	case <-connected:
+		end(ask.Errorf(ask.BackendWithdrew, "The account has been connected."))
+		return nil
+	case a := <-answers:
+		return l.outcome(a)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// question is ours, in the words of the protocol. The address is not in it:
+// it leads to the page of the ask, which only its addressee can open.
+func (l *line) question() []byte {
+	params, _ := json.Marshal(map[string]string{ // strings can always be written
+		"mode":    "url",
+		"message": "To go on, connect your account with " + l.step.cfg.Backend + ".",
+	})
+	return params
+}
+
+// outcome reads what became of the question. That somebody accepted means
+// that they connected the account: nothing else answers such a question with
+// a yes.
+func (l *line) outcome(a answered) error {
+	var said struct {
+		Action  string `json:"action"`
+		Message string `json:"message"`
+	}
+	if a.fault != nil {
+		if json.Unmarshal(a.fault, &said) != nil || said.Message == "" {
+			said.Message = "nobody could be asked."
+		}
+		return l.step.unheard(said.Message)
+	}
+	if err := json.Unmarshal(a.result, &said); err != nil {
+		return l.step.unheard("the answer cannot be read.")
+	}
+	switch said.Action {
+	case "accept":
+		return nil
+	case "decline":
+		return l.step.declined()
+	}
+	return l.step.cancelled()
+}
