@@ -66,13 +66,13 @@ type doom struct {
 }
 
 // gate lets a step through, or puts it by until what it changed is durable.
-// How far somebody has come with an answer is stored with the next change:
-// losing it costs nobody anything.
+// That somebody was shown the ask, opened it or was warned is stored with the
+// next change: losing it costs nobody anything.
 func (a Ask) gate(now time.Time, ev AskEvent, next Ask, effects []AskEffect) (Ask, []AskEffect) {
 	if !next.Kept {
 		return next, effects
 	}
-	same := a.Kept && a.Deadline.Equal(next.Deadline) && (a.Outcome == nil) == (next.Outcome == nil)
+	same := a.Kept && a.Deadline.Equal(next.Deadline) && a.Attempts == next.Attempts && (a.Outcome == nil) == (next.Outcome == nil)
 	if same {
 		return next, effects
 	}

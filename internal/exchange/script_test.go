@@ -167,7 +167,7 @@ func askEvent(t *testing.T, d *datadriven.TestData) AskEvent {
 	case "persist-failed":
 		return PersistFailed{Why: argError(t, d, "why")}
 	case "learned":
-		k := Kept{Phase: PhaseOpen, Deadline: start.Add(argDuration(t, d, "deadline")), Extensions: argCount(t, d, "extensions")}
+		k := Kept{Phase: PhaseOpen, Deadline: start.Add(argDuration(t, d, "deadline")), Extensions: argCount(t, d, "extensions"), Attempts: argCount(t, d, "attempts")}
 		if d.HasArg("by") {
 			k.Outcome = &ask.Outcome{Ending: ask.Answered, Answer: argAnswer(t, d), By: by, Surface: surface, At: start.Add(argDuration(t, d, "answered"))}
 		}
@@ -341,6 +341,9 @@ func keptText(k Kept) string {
 	s := fmt.Sprintf("%s until %s", k.Phase, k.Deadline.Sub(start))
 	if k.Outcome != nil {
 		s = k.Phase.String() + ", " + outcomeText(*k.Outcome)
+	}
+	if k.Attempts > 0 {
+		s += fmt.Sprintf(", attempts: %d", k.Attempts)
 	}
 	switch k.Delivery {
 	case DeliveryDone:
