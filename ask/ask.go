@@ -76,6 +76,19 @@ type Ask struct {
 	Addressee Addressee
 	Asked     time.Time
 	Deadline  time.Time
+	Terms     Terms
+}
+
+// Terms are how long a question waits, and how often somebody may try. Where a
+// question is put to the desk, zero values leave that to the gateway; what the
+// desk gives out has all of them.
+type Terms struct {
+	Timeout     time.Duration // how long it waits at first
+	Warn        time.Duration // how long before its end somebody is warned
+	Extension   time.Duration // what one extension gives
+	Extensions  int           // how often it may be extended; people at a page never less often than they need
+	NoExtension bool          // it may not be extended at all
+	Attempts    int           // how many answers may fail validation before one more ends it
 }
 
 // Action is what somebody did with a question.

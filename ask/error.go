@@ -23,6 +23,7 @@ const (
 	Timeout         Code = "timeout"
 	ClientGone      Code = "client_gone"
 	ClientCancelled Code = "client_cancelled"
+	SessionExpired  Code = "session_expired"
 	BackendWithdrew Code = "backend_withdrew"
 	BackendLost     Code = "backend_lost"
 	ShuttingDown    Code = "shutting_down"

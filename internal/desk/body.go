@@ -21,6 +21,7 @@ type body struct {
 	Backend, During, Name, Client, Session string
 	Addressee                              ask.Addressee
 	Asked                                  time.Time
+	Terms                                  ask.Terms
 	Group                                  string `json:",omitempty"`
 	Resume                                 []byte `json:",omitempty"`
 
@@ -57,7 +58,7 @@ func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte) body {
 		Format: bodyFormat,
 		ID:     a.ID, Kind: a.Kind, Method: a.Method, Params: a.Params,
 		Backend: a.Backend, During: a.During, Name: a.Name, Client: a.Client, Session: a.Session,
-		Addressee: a.Addressee, Asked: a.Asked, Group: group, Resume: resume,
+		Addressee: a.Addressee, Asked: a.Asked, Terms: a.Terms, Group: group, Resume: resume,
 		Deadline: k.Deadline, Warn: k.Warn, Phase: k.Phase, Extensions: k.Extensions, Attempts: k.Attempts,
 		Delivery: k.Delivery, Undelivered: reasonOf(k.Undelivered),
 	}
@@ -78,7 +79,7 @@ func (b *body) ask() ask.Ask {
 	return ask.Ask{
 		ID: b.ID, Kind: b.Kind, Method: b.Method, Params: b.Params,
 		Backend: b.Backend, During: b.During, Name: b.Name, Client: b.Client, Session: b.Session,
-		Addressee: b.Addressee, Asked: b.Asked, Deadline: b.Deadline,
+		Addressee: b.Addressee, Asked: b.Asked, Deadline: b.Deadline, Terms: b.Terms,
 	}
 }
 

@@ -23,8 +23,12 @@ type Config struct {
 	// Key says under what an ask with this id is stored, or that Mint never
 	// made it.
 	Key func(id string) (journal.Key, error)
-	// Timeout is how long an ask of this kind may stay open.
-	Timeout func(ask.Kind) time.Duration
+	// Timeout is how long an ask of this kind may stay open, unless it says so
+	// itself: then it is bounded by MaxTimeout.
+	Timeout    func(ask.Kind) time.Duration
+	MaxTimeout time.Duration
+	// Terms are those of asks that say nothing. Their Timeout does not count.
+	Terms ask.Terms
 
 	// Journal keeps the asks that somebody was promised will be kept.
 	Journal journal.Asks
@@ -83,6 +87,7 @@ func (c *Config) check() error {
 		name  string
 		value int
 	}{
+		{"Terms.Attempts", c.Terms.Attempts},
 		{"MaxOpen", c.MaxOpen},
 		{"MaxOpenPerSession", c.MaxOpenPerSession},
 		{"MaxOpenPerPrincipal", c.MaxOpenPerPrincipal},
@@ -95,6 +100,17 @@ func (c *Config) check() error {
 	}
 	if c.Burst > maxBurst {
 		errs = append(errs, fmt.Errorf("desk: Config.Burst is %d, it must be at most %d", c.Burst, maxBurst))
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"MaxTimeout", c.MaxTimeout},
+		{"Terms.Extension", c.Terms.Extension},
+	} {
+		if f.value <= 0 {
+			errs = append(errs, fmt.Errorf("desk: Config.%s is %s, it must be longer than nothing", f.name, f.value))
+		}
 	}
 	if c.Keep < journal.MinKeep {
 		errs = append(errs, fmt.Errorf("desk: Config.Keep is %s, it must be at least %s", c.Keep, journal.MinKeep))

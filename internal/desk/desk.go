@@ -133,19 +133,22 @@ func New(cfg Config) (*Desk, error) {
 	return d, nil
 }
 
-// Ask opens an ask and shows it. The desk sets the ask's id, when it was asked
-// and its deadline, which may be earlier than the kind's but not later. by is
-// told the outcome, once, be it a refusal: maybe before Ask returns.
+// Ask opens an ask and shows it. The desk sets the ask's id, when it was asked,
+// the terms that it leaves open, and its deadline, which may be earlier than
+// its terms say but not later. by is told the outcome, once, be it a refusal:
+// maybe before Ask returns.
 func (d *Desk) Ask(a ask.Ask, ways Ways, by Asker) (id string) {
 	now := d.cfg.Now()
 	a.ID = d.cfg.Mint(a.Addressee)
 	a.Asked = now
-	if latest := now.Add(d.cfg.Timeout(a.Kind)); a.Deadline.IsZero() || latest.Before(a.Deadline) {
+	a.Terms = d.terms(&a)
+	if latest := now.Add(a.Terms.Timeout); a.Deadline.IsZero() || latest.Before(a.Deadline) {
 		a.Deadline = latest
 	}
 	e := &entry{ask: a, ways: ways, asker: by, group: by.Group}
 	ev := exchange.Asked{
 		Deadline: a.Deadline,
+		Warn:     a.Terms.Warn,
 		Rungs:    ways.rungs(),
 		Kept:     by.Kept,
 		Refuse:   d.limits.take(&e.ask, now),

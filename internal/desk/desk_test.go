@@ -324,7 +324,7 @@ func TestQuietLog(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	_, err := New(Config{})
-	for _, field := range []string{"Now", "Log", "Mint", "Shard", "Key", "Timeout", "Journal", "Seal", "Unseal", "Keep", "Digest", "Audit", "MaxOpen", "MaxOpenPerSession", "MaxOpenPerPrincipal", "RatePerMinute", "Burst"} {
+	for _, field := range []string{"Now", "Log", "Mint", "Shard", "Key", "Timeout", "Journal", "Seal", "Unseal", "Keep", "Digest", "Audit", "MaxTimeout", "Terms.Extension", "Terms.Attempts", "MaxOpen", "MaxOpenPerSession", "MaxOpenPerPrincipal", "RatePerMinute", "Burst"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field+" ") {
 			t.Errorf("%s is not named in %v", field, err)
 		}

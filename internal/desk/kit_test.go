@@ -69,6 +69,8 @@ func newKit(t testing.TB, change func(*Config)) *kit {
 		Keep:                time.Hour,
 		Digest:              func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] },
 		Timeout:             func(ask.Kind) time.Duration { return 5 * time.Minute },
+		MaxTimeout:          time.Hour,
+		Terms:               ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		MaxOpen:             10_000,
 		MaxOpenPerSession:   1000,
 		MaxOpenPerPrincipal: 1000,

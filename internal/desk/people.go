@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -31,7 +32,9 @@ func (v Viewer) may(to ask.Addressee) bool {
 // View is an ask as its addressee may see it.
 type View struct {
 	Ask        ask.Ask      // with its deadline as it stands now
+	Active     bool         // somebody has opened it
 	Extensions int          // how often it was extended
+	Attempts   int          // how many answers did not fit it
 	Outcome    *ask.Outcome // how it ended; nil while it is open
 	// Undelivered says why the outcome did not reach the asker, where that is
 	// known.
@@ -133,9 +136,10 @@ func (d *Desk) Submit(id string, who Viewer, surface string, answer ask.Answer) 
 	return Receipt{Undelivered: v.undelivered}, v.err()
 }
 
-// Extend gives somebody more time for an ask that is for them, unless it was
-// extended limit times already.
-func (d *Desk) Extend(id string, who Viewer, surface string, by time.Duration, limit int) (View, error) {
+// Extend gives somebody more time for an ask that is for them: what its terms
+// say, where by is 0. It may be extended as often as its terms say, or least
+// times where that is more and it may be extended at all.
+func (d *Desk) Extend(id string, who Viewer, surface string, by time.Duration, least int) (View, error) {
 	e, err := d.held(id, who, surface)
 	if err != nil {
 		return View{}, err
@@ -143,7 +147,10 @@ func (d *Desk) Extend(id string, who Viewer, surface string, by time.Duration, l
 	if e == nil {
 		return View{}, errTooLate
 	}
-	v := d.step(e, exchange.Extend{For: by, Limit: int32(limit), By: who.Principal, Surface: surface})
+	v := d.step(e, exchange.Extend{
+		For: cmp.Or(by, e.ask.Terms.Extension), Limit: extensions(&e.ask.Terms, least),
+		By: who.Principal, Surface: surface,
+	})
 	if v.notDone != nil {
 		return View{}, v.notDone
 	}
@@ -155,7 +162,10 @@ func (d *Desk) view(e *entry) View {
 	s := d.shard(e.ask.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := View{Ask: e.ask, Extensions: int(e.state.Extensions)}
+	v := View{
+		Ask: e.ask, Active: e.state.Phase >= exchange.PhaseActive,
+		Extensions: int(e.state.Extensions), Attempts: int(e.state.Attempts),
+	}
 	v.Ask.Deadline = e.state.Deadline
 	return v
 }
@@ -216,5 +226,8 @@ func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) 
 	case kept.Outcome == nil:
 		return View{}, ask.Errorf(ask.Internal, "This question is open at another gateway.")
 	}
-	return View{Ask: a, Extensions: int(kept.Extensions), Outcome: kept.Outcome, Undelivered: kept.Undelivered}, nil
+	return View{
+		Ask: a, Active: kept.Phase >= exchange.PhaseActive, Extensions: int(kept.Extensions), Attempts: int(kept.Attempts),
+		Outcome: kept.Outcome, Undelivered: kept.Undelivered,
+	}, nil
 }

@@ -34,8 +34,9 @@ type Record struct {
 
 	Rung string // of shown and show_failed: where
 
-	Ending ask.Ending // of settled
-	Code   ask.Code   // why it ended, was not shown or was not taken
+	Ending ask.Ending      // of settled
+	Code   ask.Code        // why it ended, was not shown or was not taken
+	Reason ask.Abandonment // of settled: why it was abandoned, where it was
 
 	// Of an answer, taken or not, and of a look: who and where.
 	By      ask.Principal
@@ -80,7 +81,7 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 	case exchange.TransitionSettled:
 		out := a.Outcome
 		d.counts.settled[out.Ending].Add(1)
-		r.Ending = out.Ending
+		r.Ending, r.Reason = out.Ending, out.Abandonment()
 		if out.Ending == ask.Answered {
 			d.answered(&r, out.By, out.Surface, out.Answer)
 		} else {
@@ -151,6 +152,7 @@ func (d *Desk) write(r Record, cause error) {
 		add("ending", r.Ending.String())
 	}
 	add("code", string(r.Code))
+	add("reason", string(r.Reason))
 	if !r.By.IsZero() {
 		add("by", r.By.String())
 		add("surface", r.Surface)

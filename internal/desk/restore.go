@@ -150,6 +150,7 @@ func (d *Desk) putBack(r journal.Record) (*entry, error) {
 		return nil, nil
 	}
 	e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
+	e.ask.Terms = d.terms(&e.ask) // of what was stored before there were any
 	if e.open {
 		s := d.shard(e.ask.ID)
 		s.mu.Lock()

@@ -139,6 +139,8 @@ func (d *Desk) perform(e *entry, now time.Time, effects []exchange.AskEffect) (v
 			if to := e.way(effect.Rung); to != nil {
 				to.Withdraw(e.ask.ID, effect.Why)
 			}
+		case exchange.Warn:
+			d.warn(e, effect.Up)
 		case exchange.Reply:
 			v.undelivered = d.reply(e, effect.Outcome)
 		case exchange.Late:

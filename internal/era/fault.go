@@ -61,6 +61,7 @@ var rows = [...]Row{
 	{ask.Timeout, codeServer, codeInternal},
 	{ask.ClientGone, codeServer, codeInternal},
 	{ask.ClientCancelled, codeServer, codeInternal},
+	{ask.SessionExpired, codeServer, codeInternal},
 	{ask.BackendWithdrew, codeServer, codeInternal},
 	{ask.BackendLost, codeServer, codeInternal},
 	{ask.ShuttingDown, codeServer, codeInternal},

@@ -193,7 +193,7 @@ func (s *askStep) warn() {
 	}
 	s.Phase = PhaseWarned
 	s.do(Audit{Transition: TransitionWarned})
-	s.do(Warn{Deadline: s.Deadline})
+	s.do(Warn{Deadline: s.Deadline, Up: s.Up})
 }
 
 // end settles a live ask without an answer.

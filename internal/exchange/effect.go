@@ -93,7 +93,10 @@ type Withdraw struct {
 }
 
 // Warn tells whoever has the ask before them that its time is nearly up.
-type Warn struct{ Deadline time.Time }
+type Warn struct {
+	Deadline time.Time
+	Up       Rungs // where it is shown
+}
 
 // Reply gives the outcome to the asker. An ask that was opened has exactly one
 // in the life of a gateway. After a restart it is repeated only to an asker

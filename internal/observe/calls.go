@@ -40,7 +40,7 @@ var outcomeNames = [outcomes]string{"ok", "error", "cancelled", failed}
 
 func (s *CallStats) outcome() outcome {
 	switch {
-	case s.Code == ask.ClientCancelled || s.Code == ask.ClientGone:
+	case s.Code == ask.ClientCancelled || s.Code == ask.ClientGone || s.Code == ask.SessionExpired:
 		return callCancelled
 	case s.Code != "":
 		return callFailed

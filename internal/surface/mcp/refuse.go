@@ -43,7 +43,7 @@ var (
 	notJSON          = ask.Errorf(ask.BadMessage, "The body must be application/json, without a content encoding.")
 	clientGone       = ask.Errorf(ask.ClientGone, "The client has gone.")
 	clientEnded      = ask.Errorf(ask.ClientGone, "The client ended its session.")
-	sessionIdle      = ask.Errorf(ask.ClientGone, "The session was idle for too long.")
+	sessionIdle      = ask.Errorf(ask.SessionExpired, "The session was idle for too long.")
 	backendEnded     = ask.Errorf(ask.BackendLost, "The backend ended the session.")
 	noRequestsHere   = ask.Errorf(ask.NoClient, "This client takes no requests from a server.")
 	clientAway       = ask.Errorf(ask.NoClient, "The client has no stream open on which it could be asked.")
