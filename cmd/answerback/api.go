@@ -16,7 +16,7 @@ func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Hand
 			api.Refuse(w, http.StatusNotFound, ask.Errorf(ask.SwitchedOff, "Questions are switched off at this gateway."))
 		}), nil
 	}
-	return api.New(api.Config{Desk: g.desk, Who: who, Log: g.log})
+	return api.New(api.Config{Desk: g.desk, Who: who, Log: g.log, MaxLength: g.cfg.Asks.MaxFieldLength})
 }
 
 // viewer says who calls the API. A credential that an agent calls tools with

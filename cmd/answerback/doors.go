@@ -228,7 +228,8 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	}
 	pages, err := page.New(page.Config{
 		Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
-		Groups: func(p identity.Person) []string { return d.groups.Of(p) },
+		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
+		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength,
 	})
 	if err != nil {
 		return nil, err

@@ -187,6 +187,10 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 			}
 			return cfg.Asks.Timeout
 		},
+		MaxTimeout: cfg.Limits.CallCap,
+		Terms: ask.Terms{
+			Warn: cfg.Asks.WarnBefore, Extension: cfg.Asks.Extension, Extensions: cfg.Asks.MaxExtensions, Attempts: cfg.Asks.Attempts,
+		},
 		MaxOpen: cfg.Asks.MaxOpen, MaxOpenPerSession: cfg.Asks.MaxOpenPerSession, MaxOpenPerPrincipal: cfg.Asks.MaxOpenPerPrincipal,
 		RatePerMinute: cfg.Asks.RatePerMinute, Burst: cfg.Asks.Burst,
 		Digest: func(answer []byte) []byte { return ring.Digest(seal.Audit, answer) },

@@ -46,6 +46,12 @@ type Log struct {
 type Asks struct {
 	Enabled             bool          `yaml:"enabled" doc:"The master switch. When false, servers are told that no client can be asked anything."`
 	Timeout             time.Duration `yaml:"timeout" doc:"How long a person has to answer." min:"1s" max:"30d"`
+	WarnBefore          time.Duration `yaml:"warn_before" doc:"How long before the end somebody is warned that time is nearly up." min:"1s" max:"1d"`
+	Extension           time.Duration `yaml:"extension" doc:"How much longer a question waits each time that somebody asks for more time." min:"1s" max:"1d"`
+	MaxExtensions       int           `yaml:"max_extensions" doc:"How often a program may ask for more time for one question." min:"0" max:"1000"`
+	MaxPageExtensions   int           `yaml:"max_page_extensions" doc:"How often a person may, at its page. Fewer than 10 shut out people who need longer (WCAG 2.2.1)." min:"0" max:"1000"`
+	Attempts            int           `yaml:"attempts" doc:"How many answers that do not fit a question are sent back to be put right; one more ends it." min:"1" max:"1000"`
+	MaxFieldLength      int           `yaml:"max_field_length" doc:"Most characters of a text that is typed into a field, whatever its form allows." min:"1" max:"500000"`
 	SamplingTimeout     time.Duration `yaml:"sampling_timeout" doc:"How long a client's model has to answer." min:"1s" max:"1d"`
 	ConnectTimeout      time.Duration `yaml:"connect_timeout" doc:"How long a person has to connect an account." min:"1s" max:"30d"`
 	MaxOpen             int           `yaml:"max_open" doc:"Most questions open at once." min:"1" max:"10000000"`
@@ -137,6 +143,12 @@ func Default() *Config {
 		Asks: Asks{
 			Enabled:             true,
 			Timeout:             5 * time.Minute,
+			WarnBefore:          time.Minute,
+			Extension:           5 * time.Minute,
+			MaxExtensions:       2,
+			MaxPageExtensions:   10,
+			Attempts:            3,
+			MaxFieldLength:      100_000,
 			SamplingTimeout:     5 * time.Minute,
 			ConnectTimeout:      10 * time.Minute,
 			MaxOpen:             10_000,

@@ -33,9 +33,10 @@ func sing(t *testing.T, m *Metrics) (audit, page string) {
 	n := 0
 	d, err := desk.New(desk.Config{
 		Now: time.Now, Log: mute,
-		Mint:    func(ask.Addressee) string { n++; return fmt.Sprint("ask-", n) },
-		Shard:   func(ask.Addressee) uint16 { return 0 },
-		Key:     func(id string) (journal.Key, error) { return journal.Key{Home: "home", ID: id}, nil },
+		Mint:       func(ask.Addressee) string { n++; return fmt.Sprint("ask-", n) },
+		Shard:      func(ask.Addressee) uint16 { return 0 },
+		Key:        func(id string) (journal.Key, error) { return journal.Key{Home: "home", ID: id}, nil },
+		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Timeout: func(ask.Kind) time.Duration { return time.Hour },
 		Journal: store, Keep: time.Minute, Digest: func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] },
 		Seal:    func(_ string, plain []byte) []byte { return plain },

@@ -37,10 +37,11 @@ func (m *Metrics) settled(r *desk.Record) {
 		surface := among(surfaces, r.Surface)
 		m.answers.WithLabelValues(surface, r.Action.String()).Inc()
 		m.answer.WithLabelValues(r.Kind.String(), surface).Observe(r.Since.Seconds())
-	case ask.Expired, ask.Abandoned:
-		m.abandoned.WithLabelValues(codeLabel(r.Code)).Inc()
 	case ask.Refused:
 		m.Refused(r.Code)
+	}
+	if r.Reason != "" {
+		m.abandoned.WithLabelValues(among(reasons, string(r.Reason))).Inc()
 	}
 }
 

@@ -178,7 +178,8 @@ func asked(id string) desk.Record {
 // settled is the record of how it ended, after a minute.
 func settled(id string, how ask.Ending, code ask.Code) desk.Record {
 	r := asked(id)
-	r.Transition, r.Ending, r.Code = "settled", how, code
+	out := ask.Outcome{Ending: how, Err: ask.Errorf(code, "Because.")}
+	r.Transition, r.Ending, r.Code, r.Reason = "settled", how, code, out.Abandonment()
 	r.At, r.Since = when.Add(time.Minute), time.Minute
 	return r
 }

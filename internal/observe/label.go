@@ -12,6 +12,11 @@ var surfaces = map[string]bool{
 	"mcp": true, "page": true, "api": true, "terminal": true, "events": true, "a2a": true,
 }
 
+var reasons = map[string]bool{
+	string(ask.UserCancelled): true, string(ask.ClientDisconnected): true, string(ask.TimedOut): true,
+	string(ask.SessionOver): true, string(ask.Invalidated): true,
+}
+
 var codes = map[ask.Code]bool{
 	ask.Internal: true, ask.ClientLacksCapability: true, ask.ModeNotDeclared: true, ask.NoClient: true,
 	ask.BadSchema: true, ask.SwitchedOff: true, ask.RateLimited: true, ask.TooManyOpen: true,

@@ -50,6 +50,7 @@ func appendLine(b []byte, r *desk.Record) []byte {
 		b = appendWord(b, "ending", r.Ending.String())
 	}
 	b = appendWord(b, "code", string(r.Code))
+	b = appendWord(b, "reason", string(r.Reason))
 	if r.Kind != 0 {
 		b = append(b, `,"since_ms":`...)
 		b = strconv.AppendInt(b, max(0, r.Since.Milliseconds()), 10)

@@ -50,7 +50,7 @@ func story() []desk.Record {
 	add("delivered", 9*time.Minute, nil)
 	add("undeliverable", 9*time.Minute, func(r *desk.Record) { r.Code = ask.BackendLost })
 	add("settled", 10*time.Minute, func(r *desk.Record) {
-		r.Ask, r.Ending, r.Code = "ask-2", ask.Expired, ask.Timeout
+		r.Ask, r.Ending, r.Code, r.Reason = "ask-2", ask.Expired, ask.Timeout, ask.TimedOut
 		r.Addressee = ask.Addressee{Group: "operators"}
 	})
 	// An answer to a question that is no longer held: nothing is known of it.

@@ -84,9 +84,9 @@ func (m *Metrics) makeAsks() error {
 		}
 	}
 	m.shown = counters("answerback_asks_shown_total", "Attempts to show a question, by where and whether it was shown.", "rung", "result")
-	m.abandoned = counters("answerback_asks_abandoned_total", "Questions that were asked and ended without an answer, by reason.", "reason")
-	for _, code := range []ask.Code{ask.Timeout, ask.ClientGone, ask.ClientCancelled, ask.BackendLost, ask.FormInvalidated} {
-		m.abandoned.WithLabelValues(string(code))
+	m.abandoned = counters("answerback_asks_abandoned_total", "Questions that were asked and left without a decision, by reason.", "reason")
+	for reason := range reasons {
+		m.abandoned.WithLabelValues(reason)
 	}
 	m.answers = counters("answerback_answers_total", "Answers that were taken, by where they were given and what was done.", "surface", "action")
 	m.delivered = counters("answerback_outcomes_total", "Outcomes of questions, by whether their asker got them.", "result")

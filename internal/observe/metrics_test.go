@@ -27,7 +27,7 @@ func TestMetricsPage(t *testing.T) {
 	open := asked("open")
 	open.At = when.Add(-90 * time.Second)
 	m.Record(open)
-	for i, code := range []ask.Code{ask.Timeout, ask.ClientGone, ask.FormInvalidated} {
+	for i, code := range []ask.Code{ask.Timeout, ask.ClientGone, ask.FormInvalidated, ask.SessionExpired, ask.ClientCancelled} {
 		how := ask.Abandoned
 		if code == ask.Timeout {
 			how = ask.Expired
@@ -72,7 +72,7 @@ func TestNothingThatIsUnboundedIsALabel(t *testing.T) {
 			for _, ending := range []ask.Ending{ask.Answered, ask.Abandoned, ask.Refused} {
 				m.Record(desk.Record{
 					At: when, Transition: transition, Ask: id, Kind: ask.Form, Backend: id, Name: id, Rung: id,
-					Addressee: ask.Addressee{Principal: who}, By: who, Surface: id, Code: ask.Code(id), Ending: ending, Digest: id,
+					Addressee: ask.Addressee{Principal: who}, By: who, Surface: id, Code: ask.Code(id), Reason: ask.Abandonment(id), Ending: ending, Digest: id,
 				})
 			}
 		}

@@ -43,6 +43,7 @@ func newDesk(t testing.TB, dir string, store journal.Asks, audit func(desk.Recor
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
 			return ring.Unseal(seal.Secret, []byte(id), string(sealed))
 		},
+		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Keep: time.Hour, Timeout: func(ask.Kind) time.Duration { return time.Hour },
 		MaxOpen: 2_000_000, MaxOpenPerSession: 2_000_000, MaxOpenPerPrincipal: 2_000_000, RatePerMinute: 1_000_000, Burst: 1 << 20,
 		Digest: func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 )
 
@@ -21,17 +22,21 @@ type Desk interface {
 	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
 	Waiting(who desk.Viewer, limit int) []desk.View
 	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
-	Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error)
+	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
+	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
 }
 
-// Config is what a Handler is made of. Every field is required. What it holds
-// is called from many goroutines.
+// Config is what a Handler is made of. Every field but MaxLength is required.
+// What it holds is called from many goroutines.
 type Config struct {
 	Desk Desk
 	// Who says who sent a request, by its credential. An error that is a
 	// Challenger says how to answer it; every other is a 401.
 	Who func(*http.Request) (desk.Viewer, error)
 	Log *slog.Logger
+	// MaxLength is how many characters a text may have, whatever its form
+	// allows; form.DefaultMaxLength where it is 0.
+	MaxLength int
 }
 
 func (c *Config) check() error {
@@ -63,16 +68,21 @@ type Challenger interface {
 // else is not found. It is mounted behind webguard's rules for programs. Safe
 // for concurrent use.
 type Handler struct {
-	cfg Config
-	mux *http.ServeMux
+	cfg   Config
+	forms *form.Cache
+	mux   *http.ServeMux
 }
+
+// maxForms is how many forms are kept ready: a program looks at a question and
+// answers it soon after.
+const maxForms = 256
 
 // New makes a Handler. An error names every field that is missing.
 func New(cfg Config) (*Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength}, maxForms), mux: http.NewServeMux()}
 	for _, r := range h.routes() {
 		h.mux.HandleFunc(r.method+" "+r.path, r.serve)
 		allow := r.method

@@ -92,7 +92,7 @@ func TestShowGivesAQuestionInFull(t *testing.T) {
 	k := newKit(t)
 	id := k.put(asking(`{"z":{"type":"number"},"api_key":{"type":"string"},"a":{"type":"boolean"}}`, `["z"]`))
 	k.get("/v1/asks/"+id, "ada").want(200,
-		`"id":"`+id+`"`, `"mode":"form"`, `"status":"pending"`, `"backend":"deploy"`, `"during":"tools/call"`, `"name":"release"`, `"client":"editor"`,
+		`"id":"`+id+`"`, `"mode":"form"`, `"status":"active"`, `"backend":"deploy"`, `"during":"tools/call"`, `"name":"release"`, `"client":"editor"`,
 		`"requestedSchema":{"type":"object","properties":{"z":{"type":"number"},"api_key":{"type":"string"},"a":{"type":"boolean"}},"required":["z"]}`,
 		`"sensitive":["api_key"]`, `"extensionsRemaining":2`)
 	link := k.put(urlAsk())

@@ -94,10 +94,14 @@ func readAction(raw []byte) (ask.Action, error) {
 // FormOf gives the form of a question whose requestedSchema this is; without
 // any it has no fields. The error's code is BadSchema.
 func FormOf(requestedSchema []byte, message string) (*form.Form, error) {
+	return formOf(form.NewCache(nil, 1), requestedSchema, message)
+}
+
+func formOf(forms *form.Cache, requestedSchema []byte, message string) (*form.Form, error) {
 	if len(requestedSchema) == 0 {
 		requestedSchema = []byte(`{"type":"object","properties":{}}`)
 	}
-	f, err := form.FromRequested(requestedSchema, message)
+	f, err := forms.FromRequested(requestedSchema, message)
 	if err != nil {
 		return nil, ask.Wrap(ask.BadSchema, "The question asks for values in a way that cannot be read here. It can be declined.", err)
 	}
@@ -106,9 +110,9 @@ func FormOf(requestedSchema []byte, message string) (*form.Form, error) {
 
 // checkContent holds an answer to its question. The error says all that is
 // wrong.
-func checkContent(a *ask.Ask, content []byte) error {
+func (h *Handler) checkContent(a *ask.Ask, content []byte) error {
 	p := readParams(a.Params)
-	f, err := FormOf(p.schema, p.message)
+	f, err := formOf(h.forms, p.schema, p.message)
 	if err != nil {
 		return err
 	}

@@ -37,15 +37,18 @@ type kit struct {
 	desk *desk.Desk
 	doc  *openAPI
 
-	minted atomic.Int64
-	mu     sync.Mutex
-	log    strings.Builder
-	heard  map[string][]ask.Outcome // what askers were told
-	deaf   error                    // what askers say to that
-	fail   error                    // what the desk answers, where set
+	minted    atomic.Int64
+	mu        sync.Mutex
+	log       strings.Builder
+	heard     map[string][]ask.Outcome // what askers were told
+	deaf      error                    // what askers say to that
+	fail      error                    // what the desk answers, where set
+	uncounted error                    // what it answers to attempts, where set
 }
 
-func newKit(t testing.TB) *kit {
+func newKit(t testing.TB) *kit { return newKitWith(t, func(*Config) {}) }
+
+func newKitWith(t testing.TB, change func(*Config)) *kit {
 	t.Helper()
 	k := &kit{t: t, doc: described(t), heard: map[string][]ask.Outcome{}}
 	log := slog.New(slog.NewTextHandler(k, nil))
@@ -66,8 +69,9 @@ func newKit(t testing.TB) *kit {
 			return journal.Key{Home: "home", Shard: uint16(n), ID: id}, nil
 		},
 		Journal: store, Keep: time.Hour,
-		Seal:    func(_ string, plain []byte) []byte { return plain },
-		Unseal:  func(_ string, sealed []byte) ([]byte, error) { return sealed, nil },
+		Seal:       func(_ string, plain []byte) []byte { return plain },
+		Unseal:     func(_ string, sealed []byte) ([]byte, error) { return sealed, nil },
+		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Timeout: func(ask.Kind) time.Duration { return 5 * time.Minute },
 		MaxOpen: 10_000, MaxOpenPerSession: 10_000, MaxOpenPerPrincipal: 10_000, RatePerMinute: 10_000, Burst: 10_000,
 		Digest: func(answer []byte) []byte { return answer[:min(len(answer), 8)] },
@@ -76,7 +80,9 @@ func newKit(t testing.TB) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := New(Config{Desk: failing{k}, Who: whoOf, Log: log})
+	cfg := Config{Desk: failing{k}, Who: whoOf, Log: log}
+	change(&cfg)
+	h, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,11 +128,18 @@ func (f failing) Submit(id string, who desk.Viewer, surface string, a ask.Answer
 	return f.k.desk.Submit(id, who, surface, a)
 }
 
-func (f failing) Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error) {
+func (f failing) Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error) {
+	if f.k.uncounted != nil {
+		return desk.Attempts{}, f.k.uncounted
+	}
+	return f.k.desk.Attempted(id, who, surface)
+}
+
+func (f failing) Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error) {
 	if f.k.fail != nil {
 		return desk.View{}, f.k.fail
 	}
-	return f.k.desk.Extend(id, who, surface, by, limit)
+	return f.k.desk.Extend(id, who, surface, by, least)
 }
 
 // expired is a credential's refusal that says how to answer it.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,9 +17,7 @@ const (
 	defaultLimit = 50
 	maxLimit     = 1000
 
-	maxExtensions    = 2 // of one question, through the API
-	defaultExtension = 5 * time.Minute
-	maxExtension     = time.Hour
+	maxExtension = time.Hour
 )
 
 // list gives what waits for somebody, oldest first.
@@ -113,13 +112,31 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 		if !given {
 			content = []byte("{}")
 		}
-		if err := checkContent(&v.Ask, content); err != nil {
-			return nil, err
+		if err := h.checkContent(&v.Ask, content); err != nil {
+			return nil, h.attempted(v.Ask.ID, who, err)
 		}
 	case given:
 		return nil, bad("An accept of a question in URL mode has no content.")
 	}
 	return h.submit(r, who, action, content)
+}
+
+// attempted counts an answer that was found to be wrong, and says whether
+// there may be another. A question that cannot be read has no wrong answers.
+func (h *Handler) attempted(id string, who desk.Viewer, wrong error) error {
+	p, ok := errors.AsType[*problem](wrong)
+	if !ok {
+		return wrong
+	}
+	tries, err := h.cfg.Desk.Attempted(id, who, surface)
+	if err != nil {
+		return err
+	}
+	p.Retry = &Retry{Allowed: !tries.Over(), Limit: tries.Limit, Count: tries.Count}
+	if tries.Over() {
+		p.Message = "The answer does not fit the question, and there were too many of these: the question is over."
+	}
+	return p
 }
 
 // bare is an operation that does one thing with a question, without a body.
@@ -161,17 +178,17 @@ func (h *Handler) extend(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := h.cfg.Desk.Extend(id, who, surface, by, maxExtensions)
+	v, err := h.cfg.Desk.Extend(id, who, surface, by, 0)
 	if err != nil {
 		return nil, err
 	}
-	return Extension{Status: statusOf(&v), NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: remaining(&v)}, nil
+	return Extension{Status: statusOf(&v), NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: v.Extendable()}, nil
 }
 
-// readExtension reads for how long. A request without a body leaves it to us.
+// readExtension reads for how long: 0 leaves it to the question.
 func readExtension(r *http.Request) (time.Duration, error) {
 	if r.ContentLength == 0 {
-		return defaultExtension, nil
+		return 0, nil
 	}
 	raw, err := readJSON(r)
 	if err != nil {
@@ -183,7 +200,7 @@ func readExtension(r *http.Request) (time.Duration, error) {
 	}
 	seconds, given := members["seconds"]
 	if !given {
-		return defaultExtension, nil
+		return 0, nil
 	}
 	n, err := strconv.Atoi(string(seconds))
 	if by := time.Duration(n) * time.Second; err == nil && n > 0 && n <= int(maxExtension/time.Second) {

@@ -17,6 +17,14 @@ type Problem struct {
 	Code    string      `json:"code"`
 	Message string      `json:"message"` // a sentence for people
 	Errors  form.Errors `json:"errors,omitempty"`
+	*Retry              // of InvalidContent
+}
+
+// Retry says whether an answer that does not fit may be put right.
+type Retry struct {
+	Allowed bool `json:"retry_allowed"` // false: the question is over
+	Limit   int  `json:"retry_limit"`   // how many answers are sent back; one more ends the question
+	Count   int  `json:"retry_count"`   // how many there were
 }
 
 // InvalidContent is the code of an answer that the question does not take;

@@ -12,7 +12,8 @@ import (
 
 // What a question's status can be.
 const (
-	StatusPending   = "pending"   // it waits for an answer
+	StatusPending   = "pending"   // it waits for an answer, and nobody has opened it
+	StatusActive    = "active"    // it waits, and somebody has opened it
 	StatusExtended  = "extended"  // it waits, and was given more time
 	StatusCompleted = "completed" // it was accepted
 	StatusDeclined  = "declined"
@@ -54,6 +55,7 @@ type Outcome struct {
 	Action      string   `json:"action,omitempty"` // accept, decline or cancel, where somebody did that
 	ByYou       bool     `json:"byYou"`
 	At          int64    `json:"at"`
+	Abandonment string   `json:"abandonment,omitempty"` // why it was left without a decision, where it was: one of five names
 	Reason      *Problem `json:"reason,omitempty"`      // why it ended without an answer
 	Undelivered *Problem `json:"undelivered,omitempty"` // why the outcome did not reach the asker, where it did not
 }
@@ -89,7 +91,7 @@ func summaryOf(v *desk.View) Summary {
 		Message:             readParams(a.Params).message,
 		CreatedAt:           a.Asked.UnixMilli(),
 		TimeoutAt:           a.Deadline.UnixMilli(),
-		ExtensionsRemaining: remaining(v),
+		ExtensionsRemaining: v.Extendable(),
 	}
 }
 
@@ -105,7 +107,7 @@ func askOf(v *desk.View, who desk.Viewer) Ask {
 	if out := v.Outcome; out != nil {
 		a.Outcome = &Outcome{
 			Ending: out.Ending.String(), At: out.At.UnixMilli(), ByYou: !out.By.IsZero() && out.By == who.Principal,
-			Reason: reasonOf(out.Err), Undelivered: reasonOf(v.Undelivered),
+			Abandonment: string(out.Abandonment()), Reason: reasonOf(out.Err), Undelivered: reasonOf(v.Undelivered),
 		}
 		if out.Answer.Action != ask.NoAction {
 			a.Outcome.Action = out.Answer.Action.String()
@@ -118,6 +120,8 @@ func statusOf(v *desk.View) string {
 	switch {
 	case v.Outcome == nil && v.Extensions > 0:
 		return StatusExtended
+	case v.Outcome == nil && v.Active:
+		return StatusActive
 	case v.Outcome == nil:
 		return StatusPending
 	}
@@ -142,14 +146,6 @@ func statusAfter(a ask.Action) string {
 		return StatusCancelled
 	}
 	return StatusFailed
-}
-
-// remaining is how often an open question can still be given more time.
-func remaining(v *desk.View) int {
-	if v.Outcome != nil {
-		return 0
-	}
-	return max(0, maxExtensions-v.Extensions)
 }
 
 func reasonOf(e *ask.Error) *Problem {

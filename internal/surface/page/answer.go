@@ -27,6 +27,7 @@ type askBody struct {
 	Doubt  bool   // the answer may have been taken all the same
 	Wrong  string // how many things are wrong
 	Faults []fault
+	Last   bool // the next answer that is wrong ends the question
 	Rows   []row
 }
 
@@ -116,7 +117,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	if action == ask.Accept && s.Form != nil {
 		content, errs := readPost(s.Form, s.values)
 		if errs != nil {
-			h.ask(w, s.by, http.StatusUnprocessableEntity, s.question, askBody{}, s.values, errs)
+			h.wrong(w, r, s, errs)
 			return
 		}
 		answer.Result = append(append([]byte(`{"action":"accept","content":`), content...), '}')
@@ -134,18 +135,32 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	h.done(w, s, action, receipt)
 }
 
+// wrong counts an answer that does not fit, and gives it back to be put right,
+// unless it was one too many.
+func (h *Handler) wrong(w http.ResponseWriter, r *http.Request, s *sent, errs form.Errors) {
+	tries, err := h.cfg.Desk.Attempted(s.ID, s.by.Viewer, surface)
+	switch {
+	case err != nil && ended(err), tries.Over():
+		h.late(w, r, s, ask.Errorf(ask.TooLate, "The question is no longer open."))
+		return
+	case err != nil:
+		// They lose nothing by it.
+		h.fail("attempt could not be counted", s.ID, s.by, err)
+	}
+	h.ask(w, s.by, http.StatusUnprocessableEntity, s.question, askBody{Last: err == nil && tries.Last()}, s.values, errs)
+}
+
 // extend gives somebody more time, and back what they typed.
 func (h *Handler) extend(w http.ResponseWriter, r *http.Request) {
 	s := h.take(w, r)
 	if s == nil {
 		return
 	}
-	by, limit := s.longer()
-	view, err := h.cfg.Desk.Extend(s.ID, s.by.Viewer, surface, by, limit)
+	view, err := h.cfg.Desk.Extend(s.ID, s.by.Viewer, surface, 0, h.cfg.Extensions)
 	switch {
 	case err == nil:
 		q := h.question(&view)
-		h.ask(w, s.by, http.StatusOK, q, askBody{News: "You have " + moreOf(by) + "."}, s.values, nil)
+		h.ask(w, s.by, http.StatusOK, q, askBody{News: "You have " + moreOf(view.Ask.Terms.Extension) + "."}, s.values, nil)
 	case ended(err):
 		h.late(w, r, s, err)
 	case ask.CodeOf(err) == ask.NotAllowed:

@@ -5,15 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/answerback/answerback/form"
-)
-
-// How long a question waits, and how often a person may make it longer, where
-// its form does not say: ten times, as WCAG 2.2.1 asks.
-const (
-	lateFrom  = time.Minute     // the time left becomes a warning
-	extension = 5 * time.Minute // what one press gives
-	maxMore   = 10
+	"github.com/answerback/answerback/internal/desk"
 )
 
 // moment is a point in time for people and for machines.
@@ -36,9 +28,6 @@ func left(deadline, now time.Time, warn time.Duration) (remaining, bool) {
 	if deadline.IsZero() {
 		return remaining{}, false
 	}
-	if warn <= 0 {
-		warn = lateFrom
-	}
 	d := deadline.Sub(now)
 	m := remaining{
 		moment: moment{Words: "The time is up", Machine: deadline.UTC().Format(time.RFC3339)},
@@ -50,34 +39,13 @@ func left(deadline, now time.Time, warn time.Duration) (remaining, bool) {
 	return m, true
 }
 
-// times is what the question's form says of its time.
-func (q *question) times() form.Timeouts {
-	if q.Form == nil {
-		return form.Timeouts{}
-	}
-	return q.Form.Definition().Timeout
-}
-
-// longer is by how much one press extends the question, and how often: never
-// less often than people need, whatever the form says.
-func (q *question) longer() (by time.Duration, limit int) {
-	t := q.times()
-	if by = t.Extension; by <= 0 {
-		by = extension
-	}
-	if t.NoExtension {
-		return by, 0
-	}
-	return by, max(maxMore, t.MaxExtensions)
-}
-
-// more is the time that can still be had, after so many extensions.
-func (q *question) more(had int) string {
-	by, limit := q.longer()
-	if had >= limit {
+// more is the time that can still be had for a question, "" for none.
+func (h *Handler) more(view *desk.View) string {
+	t := &view.Ask.Terms
+	if t.NoExtension || view.Extensions >= max(t.Extensions, h.cfg.Extensions) {
 		return ""
 	}
-	return moreOf(by)
+	return moreOf(t.Extension)
 }
 
 // moreOf is a duration that comes on top: "5 more minutes".

@@ -77,33 +77,37 @@ func TestMoreTimeIsThereTenTimes(t *testing.T) { // F10
 	k.press("ask1", "ada", "accept", nil).want(200)
 }
 
-func TestFormSaysHowMuchTimeThereIs(t *testing.T) { // F10
-	for timeout, want := range map[string]struct {
+func TestQuestionSaysHowMuchTimeThereIs(t *testing.T) { // F10
+	for _, tt := range []struct {
+		terms ask.Terms
 		more  string
 		limit int
 	}{
-		`300000`: {"5 more minutes", 10},
-		`{"extension_duration":120000,"max_extensions":2}`:   {"2 more minutes", 10},
-		`{"extension_duration":3600000,"max_extensions":12}`: {"60 more minutes", 12},
-		`{"extension_allowed":false}`:                        {"", 0},
+		{ask.Terms{}, "5 more minutes", 10},
+		{ask.Terms{Extension: 2 * time.Minute, Extensions: 2}, "2 more minutes", 10},
+		{ask.Terms{Extension: time.Hour, Extensions: 12}, "60 more minutes", 12},
+		{ask.Terms{NoExtension: true}, "", 0},
 	} {
-		k := newKit(t, withDefinition(`{"id":"d","title":"T","fields":[],"timeout":`+timeout+`}`))
+		a := plainAsk()
+		a.Terms = tt.terms
+		k := newKit(t, a)
 		p := k.get("/asks/ask1", "ada")
-		if want.limit == 0 {
+		if tt.limit == 0 {
 			p.says("This is all the time there is.")
 			k.post("/asks/ask1/extend", "ada", p.typed()).want(409)
 			continue
 		}
-		p.says(want.more)
+		p.says(tt.more)
 		form := p.typed()
-		for range want.limit {
+		for range tt.limit {
 			k.post("/asks/ask1/extend", "ada", form).want(200)
 		}
 		k.post("/asks/ask1/extend", "ada", form).want(409)
 	}
-	k := newKit(t, withDefinition(`{"id":"d","title":"T","fields":[],"timeout":{"warn_before":270000}}`))
-	if p := k.get("/asks/ask1", "ada"); !strings.Contains(p.body, `class="time late"`) || !strings.Contains(p.body, `data-warn="270"`) {
-		t.Error("the form's own warning is not kept to")
+	warns := plainAsk()
+	warns.Terms.Warn = 270 * time.Second
+	if p := newKit(t, warns).get("/asks/ask1", "ada"); !strings.Contains(p.body, `class="time late"`) || !strings.Contains(p.body, `data-warn="270"`) {
+		t.Error("the question's own warning is not kept to")
 	}
 	endless := plainAsk()
 	endless.Deadline = time.Time{}

@@ -57,7 +57,7 @@ func (h *Handler) inbox(w http.ResponseWriter, r *http.Request) {
 
 func readItem(a *ask.Ask, now time.Time) item {
 	it := item{ID: a.ID, Who: readWho(a, now), Teaser: teaser(a)}
-	if m, ok := left(a.Deadline, now, 0); ok {
+	if m, ok := left(a.Deadline, now, a.Terms.Warn); ok {
 		it.Left = &m
 	}
 	return it

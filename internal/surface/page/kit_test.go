@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,19 +30,24 @@ var (
 	now = time.Date(2026, 11, 15, 14, 28, 0, 0, time.UTC)
 )
 
+// maxMore is how often people may have more time in these tests.
+const maxMore = 10
+
 // script is a desk with given asks that remembers what it was given.
 type script struct {
-	mu        sync.Mutex
-	open      map[string]*ask.Ask
-	ended     map[string]bool
-	outcomes  map[string]*desk.View // how asks ended, where that is remembered
-	extended  []time.Duration
-	extendErr error  // what Extend gives, where set
-	afterLook func() // is called once, after the next Look
-	submitted []ask.Answer
-	receipt   desk.Receipt
-	fail      error // what Submit gives, where set
-	lookFail  error
+	mu         sync.Mutex
+	open       map[string]*ask.Ask
+	ended      map[string]bool
+	outcomes   map[string]*desk.View // how asks ended, where that is remembered
+	extended   []time.Duration
+	extendErr  error // what Extend gives, where set
+	attempts   int
+	attemptErr error  // what Attempted gives, where set
+	afterLook  func() // is called once, after the next Look
+	submitted  []ask.Answer
+	receipt    desk.Receipt
+	fail       error // what Submit gives, where set
+	lookFail   error
 }
 
 func (s *script) look(id string, who desk.Viewer) (*ask.Ask, error) {
@@ -78,7 +84,25 @@ func (s *script) Look(_ context.Context, id string, who desk.Viewer, surface str
 	return desk.View{Ask: *a, Extensions: len(s.extended)}, nil
 }
 
-func (s *script) Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error) {
+func (s *script) Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, err := s.look(id, who)
+	switch {
+	case s.attemptErr != nil:
+		return desk.Attempts{}, s.attemptErr
+	case err != nil:
+		return desk.Attempts{}, err
+	}
+	s.attempts++
+	tries := desk.Attempts{Count: s.attempts, Limit: a.Terms.Attempts}
+	if tries.Over() {
+		s.outcomes[id] = &desk.View{Ask: *a, Outcome: &ask.Outcome{Ending: ask.Abandoned, Err: ask.Errorf(ask.FormInvalidated, "Enough.")}}
+	}
+	return tries, nil
+}
+
+func (s *script) Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, err := s.look(id, who)
@@ -87,9 +111,10 @@ func (s *script) Extend(id string, who desk.Viewer, surface string, by time.Dura
 		return desk.View{}, s.extendErr
 	case err != nil:
 		return desk.View{}, err
-	case len(s.extended) >= limit:
+	case a.Terms.NoExtension || len(s.extended) >= max(a.Terms.Extensions, least):
 		return desk.View{}, ask.Errorf(ask.NotAllowed, "enough")
 	}
+	by = cmp.Or(by, a.Terms.Extension)
 	s.extended = append(s.extended, by)
 	a.Deadline = a.Deadline.Add(by)
 	return desk.View{Ask: *a, Extensions: len(s.extended)}, nil
@@ -175,12 +200,19 @@ func newKit(t testing.TB, asks ...ask.Ask) *kit {
 	t.Helper()
 	k := &kit{t: t, desk: &script{open: map[string]*ask.Ask{}, ended: map[string]bool{}, outcomes: map[string]*desk.View{}}}
 	for _, a := range asks {
+		a.Terms = ask.Terms{
+			Warn:       cmp.Or(a.Terms.Warn, time.Minute),
+			Extension:  cmp.Or(a.Terms.Extension, 5*time.Minute),
+			Extensions: cmp.Or(a.Terms.Extensions, 2), NoExtension: a.Terms.NoExtension,
+			Attempts: cmp.Or(a.Terms.Attempts, 3),
+		}
 		k.desk.open[a.ID] = &a
 	}
 	h, err := New(Config{
 		Desk: k.desk, People: headerPeople{}, Guard: hashGuard{},
-		Log: slog.New(slog.NewTextHandler(&k.log, nil)),
-		Now: func() time.Time { return now },
+		Log:        slog.New(slog.NewTextHandler(&k.log, nil)),
+		Now:        func() time.Time { return now },
+		Extensions: maxMore,
 		Groups: func(p identity.Person) []string {
 			if p.Claims.Has("groups", "bobs") {
 				return []string{"approvers"}

@@ -35,7 +35,8 @@ type Desk interface {
 	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
 	Waiting(who desk.Viewer, limit int) []desk.View
 	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
-	Extend(id string, who desk.Viewer, surface string, by time.Duration, limit int) (desk.View, error)
+	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
+	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
 }
 
 // People knows who sits at the browser.
@@ -56,8 +57,8 @@ type Guard interface {
 	Check(session, purpose, token string) bool
 }
 
-// Config is what a Handler is made of. Every field is required. What it holds
-// is called from many goroutines.
+// Config is what a Handler is made of. Every field but Extensions and MaxLength
+// is required. What it holds is called from many goroutines.
 type Config struct {
 	Desk   Desk
 	People People
@@ -66,6 +67,12 @@ type Config struct {
 	Now    func() time.Time
 	// Groups gives the configured groups that a person belongs to.
 	Groups func(identity.Person) []string
+	// Extensions is how often a person may give a question more time, at
+	// least, where it takes more time at all: ten times, as WCAG 2.2.1 asks.
+	Extensions int
+	// MaxLength is how many characters a text may have, whatever its form
+	// allows; form.DefaultMaxLength where it is 0.
+	MaxLength int
 }
 
 func (c *Config) check() error {
@@ -107,7 +114,7 @@ func New(cfg Config) (*Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(nil, maxForms), mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength}, maxForms), mux: http.NewServeMux()}
 	h.mux.HandleFunc("GET /{$}", h.inbox)
 	h.mux.HandleFunc("GET /asks/{id}", h.open)
 	h.mux.HandleFunc("POST /asks/{id}", h.answer)

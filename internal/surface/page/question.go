@@ -130,9 +130,9 @@ func (h *Handler) question(view *desk.View) *question {
 	} else {
 		q.readForm(h.forms, p)
 	}
-	if m, ok := left(a.Deadline, now, q.times().WarnBefore); ok {
+	if m, ok := left(a.Deadline, now, a.Terms.Warn); ok {
 		q.Left = &m
-		q.Left.More = q.more(view.Extensions)
+		q.Left.More = h.more(view)
 	}
 	return q
 }

@@ -77,6 +77,14 @@ func (h *Handler) over(w http.ResponseWriter, v *visitor, view *desk.View, poste
 		n.Heading = "This question was taken back"
 		n.Words = []string{server + " does not need an answer any more, so it is no longer open. Nothing was sent in your name."}
 	case ask.Abandoned:
+		if out.Err.Code == ask.FormInvalidated {
+			n.Heading = "This question is over: there were too many answers that did not fit"
+			n.Words = []string{
+				server + " was told so, and nothing was sent in your name.",
+				"If it still matters, ask your assistant to try again.",
+			}
+			break
+		}
 		n.Heading = "This question was given up"
 		n.Words = []string{
 			"It is no longer open, because nobody is left to hear the answer: " + out.Err.Message,
@@ -92,6 +100,9 @@ func (h *Handler) over(w http.ResponseWriter, v *visitor, view *desk.View, poste
 // about is the question in a few words.
 func (q *question) about(a *ask.Ask) *about { return &about{Who: q.Who, Teaser: teaser(a)} }
 
+// written are the fields whose values are typed rather than chosen.
+var written = map[string]bool{kindText: true, kindArea: true, kindNumber: true, kindDate: true, kindDateTime: true}
+
 // typed gives back what somebody wrote who was too late, so that it is not
 // lost: what they wrote, not what they chose, and no secrets.
 func (q *question) typed(posted url.Values) []typed {
@@ -100,7 +111,7 @@ func (q *question) typed(posted url.Values) []typed {
 	}
 	var all []typed
 	for _, r := range rows(q.Form, posted, nil) {
-		if (r.Kind == kindText || r.Kind == kindArea) && r.Value != "" {
+		if written[r.Kind] && r.Value != "" {
 			all = append(all, typed{r.Label, plain(r.Value)})
 		}
 	}

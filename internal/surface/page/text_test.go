@@ -75,7 +75,7 @@ func TestTimeInWords(t *testing.T) {
 		10 * time.Hour:                 "10 hours left, until 00:28 UTC on 16 November 2026",
 		72 * time.Hour:                 "3 days left, until 14:28 UTC on 18 November 2026",
 	} {
-		m, ok := left(now.Add(d), now, 0)
+		m, ok := left(now.Add(d), now, time.Minute)
 		if !ok || m.Words != want || m.Late != (d < time.Minute) {
 			t.Errorf("%v: %+v, want %q", d, m, want)
 		}

@@ -53,8 +53,9 @@ func newGateway(t *testing.T) *gateway {
 			return journal.Key{Home: "home", ID: id}, nil
 		},
 		Journal: store, Keep: time.Hour, Digest: func([]byte) []byte { return nil },
-		Seal:    func(_ string, plain []byte) []byte { return plain },
-		Unseal:  func(_ string, sealed []byte) ([]byte, error) { return sealed, nil },
+		Seal:       func(_ string, plain []byte) []byte { return plain },
+		Unseal:     func(_ string, sealed []byte) ([]byte, error) { return sealed, nil },
+		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Timeout: func(ask.Kind) time.Duration { return 5 * time.Minute },
 		MaxOpen: 10, MaxOpenPerSession: 10, MaxOpenPerPrincipal: 10, RatePerMinute: 100, Burst: 100,
 		Audit: func(r desk.Record) { g.audit = append(g.audit, r) },

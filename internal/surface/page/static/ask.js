@@ -280,7 +280,8 @@ function answerPage() {
       extend(button);
       return;
     }
-    if (button?.value === 'accept' && secrets().length) {
+    // What is seen to be wrong here costs no attempt, and no secret.
+    if (button?.value === 'accept') {
       const wrong = [...fields.values()].filter((f) => f.inputs.length && !f.judge());
       if (wrong.length) {
         event.preventDefault();
