@@ -141,9 +141,14 @@ func (a *asks) actCmd(use, short string, action ask.Action) *cobra.Command {
 	}
 }
 
-// send says what somebody decided, and prints what became of it.
+// send says what somebody decided.
 func (a *asks) send(ctx context.Context, cmd *cobra.Command, c *api.Client, id string, action ask.Action, content []byte) error {
 	r, err := c.Answer(ctx, id, action, content)
+	return a.told(cmd, id, r, err)
+}
+
+// told prints what became of what somebody decided.
+func (a *asks) told(cmd *cobra.Command, id string, r api.Receipt, err error) error {
 	if err != nil {
 		return unsure(id, err)
 	}
@@ -209,6 +214,9 @@ func refused(err error) error {
 	b.WriteString(terminal.Line(r.Message, 500))
 	for _, e := range r.Errors {
 		b.WriteString("\n  " + terminal.Line(e.Field, 100) + ": " + terminal.Line(e.Message, 500))
+	}
+	if r.Retry != nil && r.Last() {
+		b.WriteString("\nIf something is still wrong the next time, the question ends.")
 	}
 	return errors.New(b.String())
 }

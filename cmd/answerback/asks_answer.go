@@ -77,12 +77,20 @@ func (a *asks) ask(ctx context.Context, cmd *cobra.Command, c *api.Client, id st
 	defer done()
 	until, cancel := context.WithDeadline(ctx, q.Deadline)
 	defer cancel()
-	d, err := t.Ask(until, q)
-	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr())
-		return errors.New(ask.From(err).Message)
+	for {
+		d, err := t.Ask(until, q)
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr())
+			return errors.New(ask.From(err).Message)
+		}
+		r, err := c.Answer(ctx, id, d.Action, d.Content)
+		no, refusal := errors.AsType[*api.Refusal](err)
+		if !refusal || no.Retry == nil || !no.Allowed {
+			return a.told(cmd, id, r, err)
+		}
+		// The gateway looks closer than a terminal can, and counts.
+		q.Typed, q.Wrong, q.Last = d.Typed, no.Errors, no.Last()
 	}
-	return a.send(ctx, cmd, c, id, d.Action, d.Content)
 }
 
 // openTerminal opens the terminal that this program runs on. Standard input

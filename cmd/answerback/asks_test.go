@@ -36,13 +36,20 @@ type asksKit struct {
 }
 
 // newAsksKit runs a gateway whose only tool asks with these params.
-func newAsksKit(t *testing.T, params string) *asksKit {
+func newAsksKit(t *testing.T, params string) *asksKit { return newAsksKitWith(t, "", params) }
+
+// newAsksKitWith does so with these settings.
+func newAsksKitWith(t *testing.T, settings, params string) *asksKit {
 	t.Helper()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		answer := c.Ask(c.ID(), "elicitation/create", params)
-		c.Result(`{"content":[],"structuredContent":` + string(answer.Result.Of(answer.Raw)) + `}`)
+		got := answer.Field(answer.Result)
+		if answer.Kind == wire.Failure {
+			got = answer.Field(answer.Error)
+		}
+		c.Result(`{"content":[],"structuredContent":` + string(got) + `}`)
 	}})
-	gw, url := inProcess(t, "backends: { one: { url: "+b.URL+" } }\n")
+	gw, url := inProcess(t, settings+"backends: { one: { url: "+b.URL+" } }\n")
 	k := &asksKit{t: t, gw: gw, config: filepath.Join(t.TempDir(), "c.yaml")}
 	k.write("data_dir: " + gw.cfg.DataDir + "\nbackends: { one: { url: " + b.URL + " } }\n")
 	h, err := newAPI(gw, localViewer)
@@ -162,7 +169,7 @@ func TestAsksListAndShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, out, "Status: pending\n", "A question from one:\n", "tool       ask\n", "name: city\n  | City\n", "default: 7\n")
+	want(t, out, "Status: active\n", "A question from one:\n", "tool       ask\n", "name: city\n  | City\n", "default: 7\n")
 	out, _, err = k.run("", "show", id, "--output", "json")
 	var a api.Ask
 	if err != nil || json.Unmarshal([]byte(out), &a) != nil || a.ID != id || a.Message != "A few \x1b[31mdetails" {

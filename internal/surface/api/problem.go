@@ -27,6 +27,9 @@ type Retry struct {
 	Count   int  `json:"retry_count"`   // how many there were
 }
 
+// Last reports whether the next answer that does not fit ends the question.
+func (r *Retry) Last() bool { return r.Allowed && r.Count == r.Limit }
+
 // InvalidContent is the code of an answer that the question does not take;
 // Errors then has all that is wrong with it.
 const InvalidContent = "invalid_content"

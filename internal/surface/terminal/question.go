@@ -23,12 +23,19 @@ type Question struct {
 	Deadline time.Time
 	Form     *form.Form // what it asks for; nil where it wants a visit to URL
 	URL      string
+
+	// Of an answer that was not taken: what was typed then, which is offered
+	// again, what is wrong with it, and whether it may come back once more.
+	Typed map[string][]string
+	Wrong form.Errors
+	Last  bool
 }
 
 // Decision is what a person decided.
 type Decision struct {
 	Action  ask.Action // Accept, Decline or Cancel
 	Content []byte     // of an accepted form: a JSON object
+	Typed   map[string][]string
 }
 
 // Print shows a question and what it asks for, without asking anybody. Of a
@@ -58,7 +65,9 @@ func Print(out io.Writer, now time.Time, q *Question) error {
 // an *ask.Error whose message says why there is no decision; then there is
 // nothing to send. It ends when ctx does.
 func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
-	t.introduce(q)
+	if len(q.Wrong) == 0 {
+		t.introduce(q)
+	}
 	t.say("^C or ^D leaves without sending anything.\n")
 	if q.Form == nil {
 		return t.visit(ctx, q)
@@ -71,7 +80,11 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
 			return Decision{}, ask.Errorf(ask.NotAllowed, "This question asks for a file, which cannot be given here. Answer it on its page; nothing was sent.")
 		}
 	}
-	typed := map[string][]string{}
+	typed := q.Typed
+	t.object("This answer was not taken:", q.Wrong)
+	if q.Last {
+		t.say("If something is still wrong the next time, the question ends.\n")
+	}
 	for range maxAttempts {
 		var err error
 		if typed, err = t.fill(ctx, q.Form, typed); err != nil {
@@ -79,10 +92,7 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
 		}
 		values, errs := q.Form.Read(typed, nil)
 		if len(errs) > 0 {
-			t.say("\nThis answer cannot be sent:\n")
-			for _, e := range errs {
-				t.say("%s", block(fail, e.Message, maxHelp))
-			}
+			t.object("This answer cannot be sent:", errs)
 			continue
 		}
 		t.summarize(q.Form, values)
@@ -90,12 +100,23 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
 		case err != nil:
 			return Decision{}, err
 		case word == "send":
-			return Decision{Action: ask.Accept, Content: q.Form.Encode(values)}, nil
+			return Decision{Action: ask.Accept, Content: q.Form.Encode(values), Typed: typed}, nil
 		case word != "again":
 			return decided(word), nil
 		}
 	}
 	return Decision{}, errAttempts
+}
+
+// object says what is wrong with an answer.
+func (t *Terminal) object(words string, errs form.Errors) {
+	if len(errs) == 0 {
+		return
+	}
+	t.say("\n%s\n", words)
+	for _, e := range errs {
+		t.say("%s", block(fail, e.Message, maxHelp))
+	}
 }
 
 // visit shows where a server wants the person to go. What looks like another

@@ -394,6 +394,30 @@ func TestAgainOffersWhatWasTyped(t *testing.T) {
 	}
 }
 
+// An answer that came back is not lost: what was typed is offered again.
+func TestAnAnswerThatCameBackIsOfferedAgain(t *testing.T) { // F9
+	q := question(t, `{"a":{"type":"string"},"b":{"type":"integer"},"password":{"type":"string"}}`, `[]`)
+	term, s := open(t, typing("too long", "2", "secret", "send"), nil)
+	d, err := term.Ask(t.Context(), q)
+	if err != nil || strings.Contains(s.String(), "not taken") || strings.Contains(s.String(), "the question ends") {
+		t.Fatalf("%v\n%s", err, s)
+	}
+	q.Typed, q.Wrong, q.Last = d.Typed, form.Errors{{Field: "a", Message: "a must be shorter\x1b[2J"}}, true
+	term, s = open(t, typing("short", "", "", "send"), nil)
+	d, err = term.Ask(t.Context(), q)
+	if err != nil || string(d.Content) != `{"a":"short","b":2,"password":"secret"}` {
+		t.Errorf("%s, %v", d.Content, err)
+	}
+	for _, text := range []string{"This answer was not taken:", "a must be shorter", "If something is still wrong the next time, the question ends."} {
+		if !strings.Contains(s.String(), text) {
+			t.Errorf("the screen does not say %q:\n%s", text, s)
+		}
+	}
+	if harmless(t, "came back", s.String()); strings.Contains(s.String(), "secret\n") {
+		t.Error("a secret is on the screen")
+	}
+}
+
 func TestEmptyInput(t *testing.T) {
 	properties := `{"a":{"type":"string"},"n":{"type":"number"},"b":{"type":"boolean"},"p":{"type":"string","enum":["","x"]},"l":{"type":"array","minItems":1,"items":{"type":"string","enum":["x"]}},"d":{"type":"string","format":"date-time","default":"2026-01-31T14:30:00Z"},"e":{"type":"string","format":"email"},"u":{"type":"string","format":"uri"}}`
 	for _, end := range []string{"", "\r"} {
