@@ -56,6 +56,8 @@ const table = {
   back: async ({ page }) => seen(page, await page.goBack({ waitUntil: 'load' })),
   look: async ({ page }) => seen(page),
   press: async ({ page, ...at }) => moved(page, () => element(page, at).click()),
+  // tap: press what leads to no other page
+  tap: async ({ page, ...at }) => element(page, at).click(),
   fill: async ({ page, label, value }) => page.getByLabel(label, { exact: true }).fill(value),
   check: async ({ page, label }) => page.getByLabel(label, { exact: true }).check(),
   // follow: press a link that opens a tab of its own, which gets the name "as"
