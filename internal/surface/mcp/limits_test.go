@@ -87,7 +87,7 @@ func TestIdleSessionEnds(t *testing.T) {
 		synctest.Wait()
 		select {
 		case why := <-behind.closed:
-			if why.Code != ask.ClientGone {
+			if why.Code != ask.SessionExpired { // F11
 				t.Errorf("ended with %v", why)
 			}
 		default:
