@@ -65,12 +65,6 @@ browser: binary ## People answering in Chromium, signed in with a real OpenID pr
 crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
 	$(summary) -name crash -out $(OUT)/crash.json -- go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
 
-.PHONY: cover
-cover: ## Every statement of the exchange and the desk is covered by their own tests
-	@mkdir -p $(OUT)
-	@go test -timeout 5m -coverprofile $(OUT)/cover.out ./internal/exchange ./internal/desk
-	@awk 'NR > 1 && $$(NF-1) > 0 && $$NF == 0 { print "not covered: " $$1; n++ } END { print "cover: " n+0 " blocks of statements are not covered"; exit n > 0 }' $(OUT)/cover.out
-
 .PHONY: fuzz
 fuzz: ## Every fuzz target with FUZZ (100000) inputs each
 	$(summary) -name fuzz -out $(OUT)/fuzz.json -- test/fuzz.sh
