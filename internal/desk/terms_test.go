@@ -266,7 +266,7 @@ func TestClientsAreWarnedBeforeTheEnd(t *testing.T) { // F10
 			if got, _ := w.heard(); len(got) != 0 {
 				t.Fatal("warned too early")
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			synctest.Wait()
 			if got, left := w.heard(); len(got) != 1 || got[0].ID != id || !got[0].Deadline.Equal(began.Add(5*time.Minute)) || left != 2 {
 				t.Fatalf("warned of %+v, %d", got, left)
