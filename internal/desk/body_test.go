@@ -81,6 +81,12 @@ func TestABodyThatIsNotWholeIsRefused(t *testing.T) {
 	if _, err := decodeBody(append(plain, 0), nil); err == nil {
 		t.Error("with a byte too many: read")
 	}
+	// Something that is neither there nor missing.
+	none := (&body{}).encode()
+	none[len(none)-5] = 2
+	if _, err := decodeBody(none, nil); err == nil {
+		t.Errorf("%x: read", none)
+	}
 }
 
 func FuzzDecodeBody(f *testing.F) {
