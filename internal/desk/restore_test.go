@@ -117,7 +117,7 @@ func processorTime(tb testing.TB) time.Duration {
 }
 
 // The work of a restart grows with the number of asks, and not with its
-// square: a mere look at all others for each, would show.
+// square: a mere look at all others for each would show.
 func TestRestoringIsLinear(t *testing.T) {
 	each := func(n int) time.Duration {
 		x, _ := recordMany(t, n)
