@@ -144,7 +144,7 @@ func (d *Desk) putBack(r journal.Record, known *words) (*entry, error) {
 		return nil, nil // it was refused before anybody was told of it
 	}
 	// Most of what is stored has long ended, and need not be opened.
-	if over, err := told(r.ID, r.Body); over || err != nil {
+	if over, err := told(r.ID, r.Body); over || err != nil || r.Settled && plant.LostAnswer.On() {
 		return nil, err
 	}
 	b, err := d.read(r, known)
@@ -152,9 +152,6 @@ func (d *Desk) putBack(r journal.Record, known *words) (*entry, error) {
 		return nil, err
 	}
 	plant.Kill("restore.read")
-	if b.kept.Outcome != nil && plant.LostAnswer.On() {
-		return nil, nil
-	}
 	e := &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept)}
 	if e.open {
 		s := d.shard(e.ask.ID)
