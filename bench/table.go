@@ -80,8 +80,8 @@ func (t table) markdown(rounds int, length time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Medians of %d interleaved rounds of %s each; %s, %d CPUs, one for the subject, one for backend and load.\n\n",
 		rounds, length, runtime.Version(), runtime.NumCPU())
-	b.WriteString("| test | calls at once | subject | CPU us per call | x rproxy | calls/s | x rproxy | p50 us | p99 us | calls | errors |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| test | calls at once | subject | CPU us per call | x rproxy | calls/s | x rproxy | p50 us | p99 us | p50 added ms | calls | errors |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, s := range t {
 		cpu, cpuRatio, rpsRatio := "", "", ""
 		if s.CPU > 0 {
@@ -93,16 +93,28 @@ func (t table) markdown(rounds int, length time.Duration) string {
 				cpuRatio = fmt.Sprintf("%.2f", s.CPU/p.CPU)
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %.0f | %s | %.0f | %.0f | %d | %d |\n",
-			s.Test, s.C, s.Subject, cpu, cpuRatio, s.RPS, rpsRatio, s.P50, s.P99, s.Calls, s.Errors)
+		added := ""
+		if ms, ok := t.added(s); ok {
+			added = fmt.Sprintf("%.2f", ms)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %.0f | %s | %.0f | %.0f | %s | %d | %d |\n",
+			s.Test, s.C, s.Subject, cpu, cpuRatio, s.RPS, rpsRatio, s.P50, s.P99, added, s.Calls, s.Errors)
 	}
 	return b.String()
 }
 
+// added is what a subject adds to the median time of a call over no gateway
+// at all, in milliseconds.
+func (t table) added(s sample) (ms float64, ok bool) {
+	direct, ok := t.find(s, "direct")
+	return (s.P50 - direct.P50) / 1000, ok && s.Subject != "direct"
+}
+
 // summary says how the gateway's CPU time per call compares with the proxy's,
-// for each test at the largest number of calls at once.
+// for each test at the largest number of calls at once, and what it adds to
+// the time of a call at the smallest, where no call waits for another.
 func (t table) summary() string {
-	last := map[string]sample{}
+	first, last := map[string]sample{}, map[string]sample{}
 	var order []string
 	for _, s := range t {
 		if s.Subject != "answerback" {
@@ -110,15 +122,20 @@ func (t table) summary() string {
 		}
 		if _, ok := last[s.Test]; !ok {
 			order = append(order, s.Test)
+			first[s.Test] = s
 		}
 		last[s.Test] = s
 	}
-	var parts []string
+	var cpu, added []string
 	for _, test := range order {
 		s := last[test]
 		if p, ok := t.find(s, "rproxy"); ok && p.CPU > 0 {
-			parts = append(parts, fmt.Sprintf("%s %.2f", test, s.CPU/p.CPU))
+			cpu = append(cpu, fmt.Sprintf("%s %.2f", test, s.CPU/p.CPU))
+		}
+		if ms, ok := t.added(first[test]); ok {
+			added = append(added, fmt.Sprintf("%s %.2f ms", test, ms))
 		}
 	}
-	return "CPU per call against the reverse proxy: " + strings.Join(parts, ", ")
+	return "CPU per call against the reverse proxy: " + strings.Join(cpu, ", ") +
+		"; added to the median over no gateway: " + strings.Join(added, ", ")
 }

@@ -173,9 +173,9 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 			return journal.Key{Shard: at.Shard, Home: at.Home.String(), ID: id}, err
 		},
 		Journal: store,
-		Seal:    func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
+		Seal:    func(id string, plain []byte) []byte { return ring.SealBytes(seal.Secret, []byte(id), plain) },
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
-			return ring.Unseal(seal.Secret, []byte(id), string(sealed))
+			return ring.UnsealBytes(seal.Secret, []byte(id), sealed)
 		},
 		Keep: cfg.Journal.Keep,
 		Timeout: func(k ask.Kind) time.Duration {

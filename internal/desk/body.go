@@ -1,112 +1,156 @@
 package desk
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
 )
 
-// bodyFormat is raised when what is stored about an ask changes its meaning.
-const bodyFormat = 1
+// A stored body has a header that can be read without opening the rest: the
+// format, and whether the asker was told. What follows is sealed.
+const (
+	// bodyFormat is raised when what is stored about an ask changes its form
+	// or its meaning.
+	bodyFormat = 2
+	headerSize = 2
+)
 
-// body is what is stored about an ask, before it is sealed.
+// body is what is stored about an ask, beside its id.
 type body struct {
-	Format int
-	ID     string
-	Kind   ask.Kind
-	Method string
-	Params []byte
-
-	Backend, During, Name, Client, Session string
-	Addressee                              ask.Addressee
-	Asked                                  time.Time
-	Terms                                  ask.Terms
-	Group                                  string `json:",omitempty"`
-	Resume                                 []byte `json:",omitempty"`
-
-	Deadline    time.Time
-	Warn        time.Duration `json:",omitempty"`
-	Phase       exchange.Phase
-	Extensions  int32             `json:",omitempty"`
-	Attempts    int32             `json:",omitempty"`
-	Outcome     *outcome          `json:",omitempty"`
-	Delivery    exchange.Delivery `json:",omitempty"`
-	Undelivered *reason           `json:",omitempty"`
-}
-
-// outcome is an ask.Outcome in the store.
-type outcome struct {
-	Ending  ask.Ending
-	Action  ask.Action `json:",omitempty"`
-	Result  []byte     `json:",omitempty"`
-	Error   []byte     `json:",omitempty"`
-	Err     *reason    `json:",omitempty"`
-	By      ask.Principal
-	Surface string `json:",omitempty"`
-	At      time.Time
-}
-
-// reason is an ask.Error in the store: its cause stays in the log.
-type reason struct {
-	Code    ask.Code
-	Message string
+	ask    ask.Ask
+	kept   exchange.Kept
+	group  string
+	resume []byte
 }
 
 func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte) body {
-	b := body{
-		Format: bodyFormat,
-		ID:     a.ID, Kind: a.Kind, Method: a.Method, Params: a.Params,
-		Backend: a.Backend, During: a.During, Name: a.Name, Client: a.Client, Session: a.Session,
-		Addressee: a.Addressee, Asked: a.Asked, Terms: a.Terms, Group: group, Resume: resume,
-		Deadline: k.Deadline, Warn: k.Warn, Phase: k.Phase, Extensions: k.Extensions, Attempts: k.Attempts,
-		Delivery: k.Delivery, Undelivered: reasonOf(k.Undelivered),
-	}
-	if out := k.Outcome; out != nil {
-		b.Outcome = &outcome{
-			Ending: out.Ending, Action: out.Answer.Action, Result: out.Answer.Result, Error: out.Answer.Error,
-			Err: reasonOf(out.Err), By: out.By, Surface: out.Surface, At: out.At,
-		}
-		if b.Delivery == exchange.DeliveryDone {
-			// The asker has the values: nobody else needs them.
-			b.Outcome.Result, b.Outcome.Error, b.Params = nil, nil, nil
-		}
+	b := body{ask: *a, kept: k, group: group, resume: resume}
+	if k.Outcome != nil && k.Delivery == exchange.DeliveryDone {
+		// The asker has the values: nobody else needs them.
+		out := *k.Outcome
+		out.Answer.Result, out.Answer.Error = nil, nil
+		b.kept.Outcome, b.ask.Params = &out, nil
 	}
 	return b
 }
 
-func (b *body) ask() ask.Ask {
-	return ask.Ask{
-		ID: b.ID, Kind: b.Kind, Method: b.Method, Params: b.Params,
-		Backend: b.Backend, During: b.During, Name: b.Name, Client: b.Client, Session: b.Session,
-		Addressee: b.Addressee, Asked: b.Asked, Deadline: b.Deadline, Terms: b.Terms,
-	}
+// encode gives the bytes of b.
+func (b *body) encode() []byte {
+	c := codec{buf: make([]byte, 0, bodySize+len(b.ask.Params)+len(b.resume))}
+	b.code(&c)
+	return c.buf
 }
 
-func (b *body) kept() exchange.Kept {
-	k := exchange.Kept{
-		Deadline: b.Deadline, Warn: b.Warn, Phase: b.Phase, Extensions: b.Extensions, Attempts: b.Attempts,
-		Delivery: b.Delivery, Undelivered: b.Undelivered.err(),
+// bodySize is room for what most bodies have beside their bulk.
+const bodySize = 512
+
+// decodeBody reads what encode gave. Words that many asks share are taken
+// from known.
+func decodeBody(plain []byte, known *words) (body, error) {
+	var b body
+	c := codec{buf: plain, reading: true, known: known}
+	b.code(&c)
+	if c.bad || len(c.buf) > 0 {
+		return body{}, errBody
 	}
-	if out := b.Outcome; out != nil {
-		k.Outcome = &ask.Outcome{
-			Ending: out.Ending, Answer: ask.Answer{Action: out.Action, Result: out.Result, Error: out.Error},
-			Err: out.Err.err(), By: out.By, Surface: out.Surface, At: out.At,
-		}
-	}
-	return k
+	b.ask.Deadline = b.kept.Deadline
+	return b, nil
 }
 
-func reasonOf(e *ask.Error) *reason {
-	if e == nil {
-		return nil
-	}
-	return &reason{e.Code, e.Message}
+// code is both directions: what is not named here is not stored.
+func (b *body) code(c *codec) {
+	a, k := &b.ask, &b.kept
+	enum(c, &a.Kind)
+	c.word(&a.Method)
+	c.word(&a.Backend)
+	c.word(&a.During)
+	c.word(&a.Name)
+	c.word(&a.Client)
+	c.text(&a.Session)
+	c.principal(&a.Addressee.Principal)
+	c.word(&a.Addressee.Group)
+	c.time(&a.Asked)
+	c.terms(&a.Terms)
+	c.text(&b.group)
+
+	c.time(&k.Deadline)
+	number(c, &k.Warn)
+	enum(c, &k.Phase)
+	number(c, &k.Extensions)
+	number(c, &k.Attempts)
+	optional(c, &k.Outcome, codeOutcome)
+	enum(c, &k.Delivery)
+	optional(c, &k.Undelivered, codeReason)
+
+	c.data(&a.Params)
+	c.data(&b.resume)
 }
 
-func (r *reason) err() *ask.Error {
-	if r == nil {
-		return nil
+func codeOutcome(c *codec, out *ask.Outcome) {
+	enum(c, &out.Ending)
+	enum(c, &out.Answer.Action)
+	c.data(&out.Answer.Result)
+	c.data(&out.Answer.Error)
+	optional(c, &out.Err, codeReason)
+	c.principal(&out.By)
+	c.word(&out.Surface)
+	c.time(&out.At)
+}
+
+// codeReason leaves the cause of an error to the log.
+func codeReason(c *codec, e *ask.Error) {
+	code := string(e.Code)
+	c.word(&code)
+	e.Code = ask.Code(code)
+	c.word(&e.Message)
+}
+
+func (c *codec) terms(t *ask.Terms) {
+	number(c, &t.Timeout)
+	number(c, &t.Warn)
+	number(c, &t.Extension)
+	number(c, &t.Extensions)
+	flag(c, &t.NoExtension)
+	number(c, &t.Attempts)
+}
+
+func (c *codec) principal(p *ask.Principal) {
+	c.word(&p.Issuer)
+	c.text(&p.Subject)
+}
+
+// seal gives a body as it is stored.
+func (d *Desk) seal(id string, b body) []byte {
+	header := [headerSize]byte{bodyFormat, byte(b.kept.Delivery)}
+	return append(header[:], d.cfg.Seal(id, b.encode())...)
+}
+
+// told reads from the header of a stored body whether there is nothing left
+// to do for its ask: its asker was told, or never will be.
+func told(id string, stored []byte) (bool, error) {
+	if stored[0] != bodyFormat {
+		return false, fmt.Errorf("the stored ask %s has the format %d, and this version reads %d: start the version that wrote it, or begin with an empty store", id, stored[0], bodyFormat)
 	}
-	return ask.Errorf(r.Code, r.Message)
+	if len(stored) < headerSize {
+		return false, fmt.Errorf("the stored ask %s cannot be read: %w", id, errBody)
+	}
+	return stored[1] != 0, nil
+}
+
+// unseal is the reverse of seal.
+func (d *Desk) unseal(id string, stored []byte, known *words) (body, error) {
+	if _, err := told(id, stored); err != nil {
+		return body{}, err
+	}
+	plain, err := d.cfg.Unseal(id, stored[headerSize:])
+	if err != nil {
+		return body{}, fmt.Errorf("the stored ask %s cannot be opened with the keys at hand: %w", id, err)
+	}
+	b, err := decodeBody(plain, known)
+	if err != nil {
+		return body{}, fmt.Errorf("the stored ask %s cannot be read: %w", id, err)
+	}
+	b.ask.ID = id
+	return b, nil
 }

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -38,10 +37,10 @@ func (d *Desk) persist(e *entry, p exchange.Persist) exchange.AskEvent {
 		return exchange.Persisted{}
 	}
 	if fault, ok := errors.AsType[*journal.Error](err); ok && fault.Current != nil {
-		_, kept, ferr := d.read(*fault.Current)
+		b, ferr := d.read(*fault.Current, nil)
 		if ferr == nil {
 			e.rev = fault.Current.Rev
-			return exchange.Learned{Kept: kept}
+			return exchange.Learned{Kept: b.kept}
 		}
 		err = ferr
 	}
@@ -79,11 +78,10 @@ func (d *Desk) forget(e *entry) {
 
 // stored gives an ask as the journal keeps it.
 func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
-	key, _ := d.cfg.Key(e.ask.ID)                                    // Mint made it
-	plain, _ := json.Marshal(bodyOf(&e.ask, k, e.group, e.handle())) // there is nothing in it that cannot be written
+	key, _ := d.cfg.Key(e.ask.ID) // Mint made it
 	r := journal.Record{
 		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
-		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.cfg.Seal(e.ask.ID, plain)),
+		Asked: e.ask.Asked, Deadline: k.Deadline, Body: d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle())),
 	}
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
@@ -92,22 +90,11 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 }
 
 // read is the reverse of stored.
-func (d *Desk) read(r journal.Record) (body, exchange.Kept, error) {
+func (d *Desk) read(r journal.Record, known *words) (body, error) {
 	if len(r.Body) == 0 {
-		return body{}, exchange.Kept{}, ask.Errorf(ask.Unknown, "The question was never asked.")
+		return body{}, ask.Errorf(ask.Unknown, "The question was never asked.")
 	}
-	plain, err := d.cfg.Unseal(r.ID, r.Body)
-	if err != nil {
-		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s cannot be opened with the keys at hand: %w", r.ID, err)
-	}
-	var b body
-	if err := json.Unmarshal(plain, &b); err != nil {
-		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s cannot be read: %w", r.ID, err)
-	}
-	if b.Format != bodyFormat {
-		return body{}, exchange.Kept{}, fmt.Errorf("the stored ask %s has the format %d, and this version reads %d", r.ID, b.Format, bodyFormat)
-	}
-	return b, b.kept(), nil
+	return d.unseal(r.ID, r.Body, known)
 }
 
 // handle is what the asker is taken up from after a restart.

@@ -38,16 +38,25 @@ func lost(context.Context, []Stored) []Revived {
 }
 
 func TestWhatOnlyPassesThroughIsNotStored(t *testing.T) {
-	k := newKit(t, nil)
-	r := newResult(t)
-	id := k.Ask(question(), Ways{Client: &client{}}, r.asker())
-	if err := k.Answer(id, fromAda, accept); err != nil {
-		t.Fatal(err)
+	// A store without anything behind it: whoever calls it is found out.
+	k := newKit(t, func(c *Config) { c.Journal = struct{ journal.Asks }{} })
+	for _, end := range []func(id string) error{
+		func(id string) error { return k.Answer(id, fromAda, accept) },
+		func(id string) error { k.End(id, ask.Withdrawn, nil); return nil },
+	} {
+		r := newResult(t)
+		if err := end(k.Ask(question(), Ways{Client: &client{}}, r.asker())); err != nil {
+			t.Fatal(err)
+		}
+		r.now()
 	}
-	r.now()
-	for rec, err := range k.store.Open(t.Context(), "home") {
-		t.Errorf("stored: %v, %v", rec, err)
-	}
+	// The control: one that is kept does call it.
+	defer func() {
+		if recover() == nil {
+			t.Error("an ask that is kept did not touch the store: this test shows nothing")
+		}
+	}()
+	k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: newResult(t).settled, Kept: true})
 }
 
 func TestAnAskThatWasLookedAtIsAnsweredAfterARestart(t *testing.T) {

@@ -211,12 +211,12 @@ func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) 
 	case err != nil:
 		return View{}, journal.Refusal(err)
 	}
-	b, kept, err := d.read(r)
+	b, err := d.read(r, nil)
 	if err != nil {
 		d.cfg.Log.Error("ask not read", "ask", id, "err", err)
 		return View{}, ask.From(err)
 	}
-	a := b.ask()
+	a, kept := b.ask, b.kept
 	switch {
 	case !a.Kind.ForPeople():
 		return View{}, errUnknown

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -70,14 +71,14 @@ type orphan struct {
 
 // atOnce does something for all of a list, many at a time, and waits.
 func atOnce[T any](list []T, do func(T)) {
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	room := make(chan struct{}, reviveAtOnce)
-	for _, item := range list {
-		room <- struct{}{}
+	for range min(reviveAtOnce, len(list)) {
 		wg.Go(func() {
-			defer func() { <-room }()
-			do(item)
+			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
+				do(list[i])
+			}
 		})
 	}
 }
@@ -98,8 +99,9 @@ func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
 		x := &readers[i]
 		x.in = make(chan journal.Record, readAhead)
 		wg.Go(func() {
+			var known words
 			for r := range x.in {
-				e, err := d.putBack(r)
+				e, err := d.putBack(r, &known)
 				switch {
 				case err != nil:
 					x.err = cmp.Or(x.err, err)
@@ -137,20 +139,20 @@ func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
 const readAhead = 64
 
 // putBack makes an ask from its record, nil where nobody waits for it.
-func (d *Desk) putBack(r journal.Record) (*entry, error) {
+func (d *Desk) putBack(r journal.Record, known *words) (*entry, error) {
 	if len(r.Body) == 0 {
 		return nil, nil // it was refused before anybody was told of it
 	}
-	b, kept, err := d.read(r)
+	// Most of what is stored has long ended, and need not be opened.
+	if over, err := told(r.ID, r.Body); over || err != nil || r.Settled && plant.LostAnswer.On() {
+		return nil, err
+	}
+	b, err := d.read(r, known)
 	if err != nil {
 		return nil, err
 	}
 	plant.Kill("restore.read")
-	if kept.Delivery != 0 || kept.Outcome != nil && plant.LostAnswer.On() {
-		return nil, nil
-	}
-	e := &entry{ask: b.ask(), group: b.Group, resume: b.Resume, rev: r.Rev, open: kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(kept)}
-	e.ask.Terms = d.terms(&e.ask) // of what was stored before there were any
+	e := &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept)}
 	if e.open {
 		s := d.shard(e.ask.ID)
 		s.mu.Lock()
@@ -163,7 +165,7 @@ func (d *Desk) putBack(r journal.Record) (*entry, error) {
 
 // reviveAll takes up the askers, and gives the asks whose askers are lost.
 func (d *Desk) reviveAll(restored []*entry, revive Revive) []orphan {
-	groups := map[string][]*entry{}
+	groups := make(map[string][]*entry, len(restored))
 	for _, e := range restored {
 		name := e.group
 		if name == "" {

@@ -113,9 +113,9 @@ func TestWhatIsStoredAndUnreadableIsNotAnswered(t *testing.T) {
 	id := kept(t, k, r)
 	key, _ := k.cfg.Key(id)
 	for what, body := range map[string]string{
-		"another's": "sealed for ask-x:{}",
-		"no body":   "sealed for " + id + ":[]",
-		"a format":  "sealed for " + id + `:{"Format":99}`,
+		"another's": "\x02\x00sealed for ask-x:",
+		"no body":   "\x02\x00sealed for " + id + ":[]",
+		"a format":  "\x63\x00sealed for " + id + ":",
 	} {
 		rec, err := k.store.Get(t.Context(), key)
 		if err != nil {

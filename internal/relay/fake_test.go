@@ -150,8 +150,8 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 			return journal.Key{Home: "home", ID: id}, err
 		},
 		Journal: store, Keep: time.Hour, Digest: func([]byte) []byte { return nil },
-		Seal:       func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
-		Unseal:     func(id string, b []byte) ([]byte, error) { return ring.Unseal(seal.Secret, []byte(id), string(b)) },
+		Seal:       func(id string, plain []byte) []byte { return ring.SealBytes(seal.Secret, []byte(id), plain) },
+		Unseal:     func(id string, b []byte) ([]byte, error) { return ring.UnsealBytes(seal.Secret, []byte(id), b) },
 		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Timeout: func(ask.Kind) time.Duration { return time.Hour },
 		MaxOpen: 1000, MaxOpenPerSession: 100, MaxOpenPerPrincipal: 100, RatePerMinute: 1000, Burst: 1000,

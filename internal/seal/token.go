@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A token is format, key id, salt, nonce, ciphertext and tag, in base64url.
+// A token is format, key id, salt, nonce, ciphertext and tag: as bytes, or in
+// base64url.
 //
 // Each token has a key of its own, derived from the salt. With one key for
 // all of them, random nonces of 96 bits would be safe for only 2^32 tokens,
@@ -22,13 +23,18 @@ const (
 // not part of the token: Unseal must be given the same. Two tokens of the same
 // plaintext differ. A token has letters, digits, '-' and '_' only.
 func (r *Ring) Seal(p Purpose, aad, plaintext []byte) string {
+	return encoding.EncodeToString(r.SealBytes(p, aad, plaintext))
+}
+
+// SealBytes is Seal for what needs no letters: what it gives is shorter, and
+// UnsealBytes opens it.
+func (r *Ring) SealBytes(p Purpose, aad, plaintext []byte) []byte {
 	k := r.primary()
 	b := make([]byte, headerSize, sealedSize+len(plaintext))
 	b[0] = format
 	copy(b[1:], k.id[:])
 	rand.Read(b[1+keyIDSize:])
-	b = tokenCipher(k, p, b).Seal(b, nil, plaintext, bound(b, aad))
-	return encoding.EncodeToString(b)
+	return tokenCipher(k, p, b).Seal(b, nil, plaintext, bound(b, aad))
 }
 
 // Unseal opens a token that Seal made for the same purpose and aad. The
@@ -36,11 +42,19 @@ func (r *Ring) Seal(p Purpose, aad, plaintext []byte) string {
 // is Ask, BadState for every other.
 func (r *Ring) Unseal(p Purpose, aad []byte, token string) ([]byte, error) {
 	// The decoder skips line breaks, which would make two tokens out of one.
-	if strings.ContainsAny(token, "\r\n") {
+	if strings.IndexByte(token, '\r') >= 0 || strings.IndexByte(token, '\n') >= 0 {
 		return nil, refuse(p, errShape)
 	}
 	b, err := encoding.DecodeString(token)
-	if err != nil || len(b) < sealedSize {
+	if err != nil {
+		return nil, refuse(p, errShape)
+	}
+	return r.UnsealBytes(p, aad, b)
+}
+
+// UnsealBytes is Unseal for what SealBytes made, which stays as it is.
+func (r *Ring) UnsealBytes(p Purpose, aad, b []byte) ([]byte, error) {
+	if len(b) < sealedSize {
 		return nil, refuse(p, errShape)
 	}
 	if b[0] != format {

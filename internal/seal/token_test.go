@@ -25,6 +25,12 @@ func TestWhatIsSealedComesBack(t *testing.T) {
 		if token == r.Seal(p, aad, plain) {
 			t.Fatal("two tokens are the same")
 		}
+		sealed := r.SealBytes(p, aad, plain)
+		was := bytes.Clone(sealed)
+		got, err = r.UnsealBytes(p, aad, sealed)
+		if err != nil || !bytes.Equal(got, plain) || !bytes.Equal(sealed, was) {
+			t.Fatalf("as bytes: %x, %v", got, err)
+		}
 		if len(plain) >= 8 && bytes.Contains(decode(t, token), plain) {
 			t.Fatal("the plaintext is in the token")
 		}

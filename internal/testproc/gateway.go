@@ -29,12 +29,14 @@ var serving = regexp.MustCompile(`\bmsg="?serving"?\s.*\burl="?([^\s"]+)`)
 // writes to standard error goes to log as well, unless that is nil.
 func Serve(ctx context.Context, cmd *exec.Cmd, log io.Writer) (*Server, error) {
 	url := make(chan string, 1)
+	found := false
 	p, err := start(ctx, cmd, log, func(line string) {
+		if found {
+			return // looking at every line would cost what is measured its time
+		}
 		if m := serving.FindStringSubmatch(line); m != nil {
-			select {
-			case url <- m[1]:
-			default:
-			}
+			found = true
+			url <- m[1]
 		}
 	})
 	if err != nil {

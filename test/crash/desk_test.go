@@ -39,9 +39,9 @@ func newDesk(t testing.TB, dir string, store journal.Asks, audit func(desk.Recor
 			return journal.Key{Shard: of.Shard, Home: of.Home.String(), ID: id}, err
 		},
 		Journal: store,
-		Seal:    func(id string, plain []byte) []byte { return []byte(ring.Seal(seal.Secret, []byte(id), plain)) },
+		Seal:    func(id string, plain []byte) []byte { return ring.SealBytes(seal.Secret, []byte(id), plain) },
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
-			return ring.Unseal(seal.Secret, []byte(id), string(sealed))
+			return ring.UnsealBytes(seal.Secret, []byte(id), sealed)
 		},
 		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Keep: time.Hour, Timeout: func(ask.Kind) time.Duration { return time.Hour },

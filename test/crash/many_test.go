@@ -24,8 +24,8 @@ const (
 	askBytes = 2048
 	// rearmWithin bounds the work until all of a hundred thousand asks go on
 	// after a restart, as time in which all processors are busy with it: what
-	// else the machine does must not count. It is twice the goal.
-	rearmWithin = 10 * time.Second
+	// else the machine does must not count.
+	rearmWithin = 5 * time.Second
 )
 
 // many is how many asks are open at once: a hundred thousand, or what the
