@@ -81,7 +81,7 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 	key, _ := d.cfg.Key(e.ask.ID) // Mint made it
 	r := journal.Record{
 		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
-		Asked: e.ask.Asked, Deadline: k.Deadline, Body: d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle())),
+		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle()))),
 	}
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
