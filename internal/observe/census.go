@@ -97,21 +97,21 @@ func (c *census) Describe(to chan<- *prometheus.Desc) {
 // Collect is prometheus.Collector.Collect. It looks at one part after the
 // other, so that nobody who counts waits for all of them.
 func (c *census) Collect(to chan<- prometheus.Metric) {
-	var open [ask.Roots + 1]int
+	var open [ask.Connect + 1]int
 	now := c.now().UnixNano()
 	oldest := now
 	for i := range c.part {
 		p := &c.part[i]
 		p.mu.Lock()
 		for _, a := range p.open {
-			if a.kind <= ask.Roots {
+			if a.kind <= ask.Connect {
 				open[a.kind]++
 			}
 			oldest = min(oldest, a.asked)
 		}
 		p.mu.Unlock()
 	}
-	for kind := ask.Form; kind <= ask.Roots; kind++ {
+	for kind := ask.Form; kind <= ask.Connect; kind++ {
 		to <- prometheus.MustNewConstMetric(c.open, prometheus.GaugeValue, float64(open[kind]), kind.String())
 	}
 	to <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, time.Duration(now-oldest).Seconds())

@@ -43,7 +43,7 @@ type Metrics struct {
 	sessions atomic.Pointer[func() int]
 	census   *census
 
-	asks      [ask.Roots + 1][ask.Refused + 1]prometheus.Counter
+	asks      [ask.Connect + 1][ask.Refused + 1]prometheus.Counter
 	shown     *prometheus.CounterVec
 	abandoned *prometheus.CounterVec
 	answers   *prometheus.CounterVec
@@ -78,7 +78,7 @@ func NewMetrics(cfg MetricsConfig) (*Metrics, error) {
 
 func (m *Metrics) makeAsks() error {
 	asks := counters("answerback_asks_total", "Questions that ended, by what was asked for and how they ended.", "kind", "ending")
-	for kind := ask.Form; kind <= ask.Roots; kind++ {
+	for kind := ask.Form; kind <= ask.Connect; kind++ {
 		for ending := ask.Answered; ending <= ask.Refused; ending++ {
 			m.asks[kind][ending] = asks.WithLabelValues(kind.String(), ending.String())
 		}
