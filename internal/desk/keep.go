@@ -81,7 +81,7 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 	key, _ := d.cfg.Key(e.ask.ID) // Mint made it
 	r := journal.Record{
 		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
-		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle()))),
+		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle(k)))),
 	}
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
@@ -97,8 +97,12 @@ func (d *Desk) read(r journal.Record, known *words) (body, error) {
 	return d.unseal(r.ID, r.Body, known)
 }
 
-// handle is what the asker is taken up from after a restart.
-func (e *entry) handle() []byte {
+// handle is what the asker is taken up from after a restart. One that was told
+// is not, and may have let go of what it would be taken up from.
+func (e *entry) handle(k exchange.Kept) []byte {
+	if k.Delivery != 0 {
+		return nil
+	}
 	if e.resume == nil && e.taken == nil && e.asker.Resume != nil {
 		return e.asker.Resume()
 	}
