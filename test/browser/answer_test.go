@@ -69,7 +69,7 @@ func equal(t testing.TB, what, got, want string) {
 func TestFormIsAnsweredOnItsPage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 
@@ -108,7 +108,7 @@ func TestFormIsAnsweredOnItsPage(t *testing.T) {
 func TestDeclineAndCancelReachTheServer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	ann, _ := s.signIn("ann", "/")
 	for button, end := range map[string]struct{ action, words string }{
 		"Decline": {"decline", "You declined"},
@@ -132,7 +132,7 @@ func TestFormBehindALink(t *testing.T) {
 	t.Parallel()
 	b := asking(t, deployForm)
 	s := newStage(t, "  ops: { url: "+b.URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, linkCaps, s.token("ann"))
+	c := s.dial("ann", linkCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 	equal(t, "what the client is asked", q.Method()+member(q, q.Params, "mode")+member(q, q.Params, "message"), `elicitation/create"url""Where should it go?"`)
@@ -180,7 +180,7 @@ func TestAddressIsShownAndOpened(t *testing.T) {
 	address := "http://" + host + "/connect?to=ops"
 	b := asking(t, `{"mode":"url","message":"Connect your account","url":"`+address+`","elicitationId":"e1"}`)
 	s := newStage(t, "  ops: { url: "+b.URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 

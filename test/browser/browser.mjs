@@ -125,6 +125,8 @@ const table = {
   cookies: async ({ page }) => page.context().cookies(),
   // forget: end the session at the provider
   forget: async ({ page }) => page.context().clearCookies({ name: /^_session/ }),
+  // signout: end the session at the gateway, as in another tab
+  signout: async ({ page }) => page.context().clearCookies({ name: /answerback-session/ }),
   // What follows breaks a page, to show that the checks notice.
   widen: async ({ page }) => page.evaluate(() => { document.querySelector('main').style.minWidth = '3000px'; }),
   blur: async ({ page }) => page.evaluate(() => {
@@ -144,7 +146,7 @@ const whole = {
   // person: a new browser context with one tab
   person: async ({ name, js = true, plain = false, large = false, width = 1280, height = 844, clock = false }) => {
     const context = await (await browser(large)).newContext({
-      javaScriptEnabled: js, viewport: { width, height }, locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce',
+      javaScriptEnabled: js, viewport: { width, height }, locale: 'en-US', timezoneId: 'UTC', reducedMotion: 'reduce',
     });
     if (plain) await context.route('**/static/*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }));
     if (clock) await context.clock.install();

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/answerback/answerback/test/rig"
 )
 
 // TestEveryFieldType: a form with fields of every type is answered with and
@@ -31,7 +29,7 @@ func TestEveryFieldType(t *testing.T) {
 
 func everyFieldType(t *testing.T, e eyes) {
 	s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, releaseForm)).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 	ann, p := s.signInWith("ann", "/", e)
@@ -91,7 +89,7 @@ func TestEveryFieldTypeIsAccessible(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, releaseForm)).URL+" }\n")
-			c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+			c := s.dial("ann", formCaps)
 			c.Tool("deploy", "{}").Next()
 			ann, p := s.signInWith("ann", "/", e)
 			ann.open(s.base + askOn(t, p))
@@ -114,7 +112,7 @@ func TestEveryFieldTypeIsAccessible(t *testing.T) {
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, releaseForm)).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 	ann, _ := s.signInWith("ann", "/", eyes{width: 390})
@@ -154,7 +152,7 @@ func TestKeyboardAlone(t *testing.T) {
 	at("Port", "Tab")
 	typed("8080")
 	at("Start date", "Tab")
-	typed("01122026")
+	typed("12012026")
 	at("Webhook address", "Tab", "Tab") // past the calendar
 	typed("https://hooks.example.com/r/1")
 	at("Notes", "Tab")

@@ -30,7 +30,7 @@ func same(p page) string {
 func TestAttackStrangerOpensTheLink(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 	ann, p := s.signIn("ann", "/")
@@ -80,7 +80,7 @@ func TestGroupAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+", answered_by: approvers }\n",
 		"  groups:\n    approvers: { issuer: corp, claim: groups, value: approvers }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("bob"))
+	c := s.dial("bob", formCaps)
 	result := make(chan wire.Message, 1)
 	go func() { result <- c.Tool("deploy", "{}").Final() }() // of which the client hears nothing before its end
 	s.gateway.WaitLog(t, "msg=\"ask asked\"")
@@ -106,7 +106,7 @@ func TestGroupAnswers(t *testing.T) {
 func TestSignOutLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 	ann, p := s.signIn("ann", "/")

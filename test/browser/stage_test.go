@@ -93,6 +93,27 @@ func (s *stage) token(who string) string {
 	return got.AccessToken
 }
 
+// dial opens a session at the gateway for somebody.
+func (s *stage) dial(who, caps string) *rig.Client {
+	s.t.Helper()
+	c := rig.NewClient(s.t, s.gateway.URL)
+	c.Token, c.Name = s.token(who), "Example Assistant"
+	c.Open(caps, "2025-11-25")
+	return c
+}
+
+// asked signs somebody in and puts a question to them. It gives them at its
+// page, the page's address, and the call.
+func (s *stage) asked(who string, e eyes) (*tab, string, *rig.Stream) {
+	s.t.Helper()
+	v, _ := s.signInWith(who, "/", e)
+	call := s.dial(who, formCaps).Tool("deploy", "{}")
+	call.Next()
+	at := s.base + askOn(s.t, v.open(s.base+"/"))
+	v.open(at)
+	return v, at, call
+}
+
 func (s *stage) done(resp *http.Response, err error) *http.Response {
 	s.t.Helper()
 	if err != nil {
