@@ -75,17 +75,17 @@ func TestFormIsAnsweredOnItsPage(t *testing.T) {
 
 	ann, p := s.signIn("ann", "/")
 	contains(t, p, "1 question is waiting for you", "Where should it go?", "Ann Example")
-	ann.inspect("inbox")
+	ann.hold("inbox")
 	p = ann.click("Answer Where should it go?")
 	contains(t, p, "ops is asking", "deploy", "Where should it go?")
-	ann.inspect("form")
+	ann.hold("form")
 
 	p = ann.press("Send answer")
 	if p.Status != http.StatusUnprocessableEntity {
 		t.Errorf("a form without its required fields got status %d", p.Status)
 	}
 	contains(t, p, "2 things need another look")
-	ann.inspect("form-problems")
+	ann.hold("form-problems")
 
 	ann.fill("Name", "Zoë <b>&")
 	ann.check("production")

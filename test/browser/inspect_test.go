@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -14,11 +15,26 @@ var update = flag.Bool("update", false, "write testdata and docs/images anew; re
 
 const images = "../../docs/images"
 
-// inspect holds the page to what every page is held to: it fits on a phone
-// and a desktop, axe-core finds nothing in light and in dark, and assistive
-// technology is told what testdata has. It keeps pictures of the page, with
-// -update also those in docs/images.
+// inspect holds the page to what every page is held to, and keeps pictures of
+// it, with -update those in docs/images.
 func (v *tab) inspect(name string) {
+	v.t.Helper()
+	v.hold(name)
+	if !*update {
+		return
+	}
+	for _, suffix := range []string{"-390", "-390-dark", "-1280", "-1280-dark"} {
+		file := name + suffix + ".png"
+		if err := shrink(filepath.Join(os.Getenv("ANSWERBACK_SHOTS"), file), filepath.Join(images, file)); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// hold is inspect for what is another page over again, of which the docs need
+// no picture: it fits on a phone and a desktop, axe-core finds nothing in light
+// and in dark, and assistive technology is told what testdata has.
+func (v *tab) hold(name string) {
 	v.t.Helper()
 	var seen struct {
 		Faults []string
@@ -31,7 +47,9 @@ func (v *tab) inspect(name string) {
 	tree := timeless(seen.Tree)
 	golden := filepath.Join("testdata", name+".aria.yaml")
 	if *update {
-		v.keep(name, golden, tree)
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, []byte(tree), 0o644)); err != nil {
+			v.t.Fatal(err)
+		}
 		return
 	}
 	want, err := os.ReadFile(golden)
@@ -49,22 +67,6 @@ func (v *tab) misfits(widths ...int) string {
 	var faults []string
 	v.do("misfits", map[string]any{"widths": widths}, &faults)
 	return strings.Join(faults, "\n")
-}
-
-func (v *tab) keep(name, golden, tree string) {
-	v.t.Helper()
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		v.t.Fatal(err)
-	}
-	if err := os.WriteFile(golden, []byte(tree), 0o644); err != nil {
-		v.t.Fatal(err)
-	}
-	for _, suffix := range []string{"-390", "-390-dark", "-1280", "-1280-dark"} {
-		file := name + suffix + ".png"
-		if err := shrink(filepath.Join(os.Getenv("ANSWERBACK_SHOTS"), file), filepath.Join(images, file)); err != nil {
-			v.t.Fatal(err)
-		}
-	}
 }
 
 var moments = []struct {

@@ -37,7 +37,7 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("a secret is kept: %s", kept)
 	}
 	contains(t, ann.reload(), "What you typed here before is back. Secrets are not kept.")
-	ann.inspect("draft")
+	ann.hold("draft")
 	keepsRelease(ann)
 	equal(t, "the secret", ann.value("Deploy key"), "")
 	ann.click("Answerback")
@@ -96,7 +96,7 @@ func TestFaultsAreSaidWhileTyping(t *testing.T) {
 	ann.fill("Deploy key", "s3cret-k3y")
 	ann.tap("Send answer")
 	equal(t, "the secret", ann.value("Deploy key"), "s3cret-k3y")
-	ann.inspect("inline-problems")
+	ann.hold("inline-problems")
 }
 
 // TestConditions: a field that depends on another is asked when it counts.
@@ -150,7 +150,7 @@ func TestMoreTime(t *testing.T) {
 			contains(t, ann.press("5 more minutes"), "You have 5 more minutes", "9 minutes left")
 			keepsRelease(ann)
 			if !e.noJS {
-				ann.inspect("more-time")
+				ann.hold("more-time")
 			}
 			ann.fill("Deploy key", "s3cret-k3y")
 			if e.noJS {

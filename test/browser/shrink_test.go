@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// shrink writes a picture with the 256 colours that it has most of, which is
+// shrink writes a picture with the 64 colours that it has most of, which is
 // how a page of text becomes a small file without looking different.
 func shrink(from, to string) error {
 	in, err := os.Open(from)
@@ -68,7 +68,7 @@ func palette(full *image.NRGBA) color.Palette {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
 	})
 	var p color.Palette
-	for _, c := range all[:min(256, len(all))] {
+	for _, c := range all[:min(64, len(all))] {
 		p = append(p, c)
 	}
 	return p

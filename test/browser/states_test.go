@@ -75,7 +75,7 @@ func TestExpired(t *testing.T) {
 	s.gateway.WaitLog(t, "ending=expired")
 	p := ann.press("Send answer")
 	contains(t, p, "The time for this question ran out", "What you typed was not sent", "typed too slowly")
-	ann.inspect("expired-typed")
+	ann.hold("expired-typed")
 	ends(t, ann, at, "expired", "The time for this question ran out", "nothing was sent in your name")
 }
 
