@@ -59,7 +59,7 @@ matrix: binary ## Every real client at every real server; the table goes to docs
 browser: binary ## People answering in Chromium, signed in with a real OpenID provider; pictures go to .out/browser
 	$(install) npm browser
 	$(summary) -name browser -out $(OUT)/browser.json -- env $(outer) ANSWERBACK_SHOTS=$(CURDIR)/$(OUT)/browser \
-	  go test -json -tags browser -count $(RUNS) -parallel 3 -timeout 6m ./test/browser
+	  go test -json -tags browser -count $(RUNS) -parallel 3 -timeout 10m ./test/browser
 
 .PHONY: images
 images: binary ## The browser tests, writing their accessibility trees and the pictures in docs/images anew
