@@ -80,6 +80,16 @@ func TestFormIsAnsweredOnItsPage(t *testing.T) {
 	contains(t, p, "ops is asking", "deploy", "Where should it go?")
 	ann.hold("form")
 
+	// What the script sees to be wrong is not sent, and is no attempt.
+	for range 5 {
+		ann.tap("Send answer")
+	}
+	contains(t, ann.look(), "Fill this in: it is needed.")
+	ann.hold("form-problems")
+	if strings.Contains(s.gateway.Log(), "ask attempted") {
+		t.Error("what the script sees to be wrong uses up attempts")
+	}
+
 	ann.fill("Name", "Zoë <b>&")
 	ann.check("production")
 	ann.fill("Copies", "3")

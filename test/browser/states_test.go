@@ -221,3 +221,18 @@ func TestChoosingWhereToSignIn(t *testing.T) {
 	p := v.click("Continue with " + strings.TrimPrefix(other, "http://"))
 	equal(t, "the next page", p.Title, "Log in")
 }
+
+// TestTooManyAttempts: whoever sends what does not fit is warned before the
+// last time, and then the question is over.
+func TestTooManyAttempts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, `{"id":"f","title":"F","fields":[{"id":"name","type":"text","label":"Release name","required":true,"validation":{"pattern":"^[a-z]+$"},"rendering":{"helpText":"Small letters."}}]}`)).URL+" }\n")
+	ann, at, _ := s.asked("ann", eyes{})
+	ann.fill("Release name", "NOT SO")
+	contains(t, ann.press("Send answer"), "One thing needs another look")
+	contains(t, ann.press("Send answer"), "One thing needs another look")
+	contains(t, ann.press("Send answer"), "Check everything before you send it again.")
+	ann.inspect("last-attempt")
+	contains(t, ann.press("Send answer"), "too many answers that did not fit", "NOT SO")
+	ends(t, ann, at, "too-many", "too many answers that did not fit", "nothing was sent in your name")
+}
