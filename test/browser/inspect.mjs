@@ -28,7 +28,7 @@ export async function inspect(page, shots, name) {
 // the window has what sticks to its end in the middle.
 async function whole(page, width) {
   await page.setViewportSize({ width, height });
-  const end = await page.evaluate(() => scrollY + document.querySelector('main').lastElementChild.getBoundingClientRect().bottom);
+  const end = await page.evaluate(() => scrollY + Math.max(...[...document.querySelector('main').children].map((e) => e.getBoundingClientRect().bottom)));
   await page.setViewportSize({ width, height: Math.ceil(end) + 32 });
   await page.evaluate(() => scrollTo(0, 0));
 }
