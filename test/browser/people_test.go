@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/test/rig"
 )
 
@@ -80,9 +79,7 @@ func TestGroupAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+", answered_by: approvers }\n",
 		"  groups:\n    approvers: { issuer: corp, claim: groups, value: approvers }\n")
-	c := s.dial("bob", formCaps)
-	result := make(chan wire.Message, 1)
-	go func() { result <- c.Tool("deploy", "{}").Final() }() // of which the client hears nothing before its end
+	call := s.dial("bob", formCaps).Tool("deploy", "{}") // of which the client hears nothing before its end
 	s.gateway.WaitLog(t, "msg=\"ask asked\"")
 
 	ann, p := s.signIn("ann", "/")
@@ -97,7 +94,7 @@ func TestGroupAnswers(t *testing.T) {
 	ann.fill("Name", "ann")
 	ann.fill("Copies", "2")
 	ann.press("Send answer")
-	equal(t, "the answer", got(t, <-result), `{"action":"accept","content":{"copies":2,"loud":false,"name":"ann"}}`)
+	equal(t, "the answer", got(t, call.Final()), `{"action":"accept","content":{"copies":2,"loud":false,"name":"ann"}}`)
 }
 
 // TestSignOutLeavesNothing: after signing out neither the back button nor a
