@@ -59,7 +59,14 @@ matrix: binary ## Every real client at every real server; the table goes to docs
 browser: binary ## People answering in Chromium, signed in with a real OpenID provider; pictures go to .out/browser
 	$(install) npm browser
 	$(summary) -name browser -out $(OUT)/browser.json -- env $(outer) ANSWERBACK_SHOTS=$(CURDIR)/$(OUT)/browser \
-	  go test -json -tags browser -count $(RUNS) -timeout 6m ./test/browser
+	  go test -json -tags browser -count $(RUNS) -parallel 3 -timeout 10m ./test/browser
+
+.PHONY: images
+images: binary ## The browser tests, writing their accessibility trees and the pictures in docs/images anew
+	$(install) npm browser
+	@rm -f docs/images/*.png
+	$(summary) -name images -out $(OUT)/images.json -- env $(outer) ANSWERBACK_SHOTS=$(CURDIR)/$(OUT)/browser \
+	  go test -json -tags browser -count 1 -parallel 3 -timeout 15m ./test/browser -update
 
 .PHONY: crash
 crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
@@ -70,14 +77,17 @@ fuzz: ## Every fuzz target with FUZZ (100000) inputs each
 	$(summary) -name fuzz -out $(OUT)/fuzz.json -- test/fuzz.sh
 
 .PHONY: bench
-bench: binary ## The gateway beside a bare reverse proxy and beside none; the table goes to .out/bench.md
+bench: binary ## Forms against their floors; the gateway beside a bare reverse proxy and beside none; the tables go to .out
+	@mkdir -p $(OUT)
+	@go test -count 1 -run '^TestSpeedFloors$$' -bench '^Benchmark(Validate|Compile)$$' -v ./form | tee $(OUT)/bench-forms.txt
 	@go run ./bench -gateway $(BIN) -out $(OUT)/bench.md
 
 .PHONY: docs
-docs: binary ## Regenerate the configuration reference and its JSON schema
+docs: binary ## Regenerate the configuration reference, its JSON schema, and the reference of the form language
 	@$(BIN) check --reference >docs/configuration.md
 	@$(BIN) check --schema >docs/config.schema.json
-	@echo "docs: wrote docs/configuration.md and docs/config.schema.json"
+	@go run ./form/formdoc docs/forms.md
+	@echo "docs: wrote docs/configuration.md, docs/config.schema.json and docs/forms.md"
 
 .PHONY: rows
 rows: ## Check that every test named in docs/requirements.md and docs/bridging.md ran and passed

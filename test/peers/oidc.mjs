@@ -1,5 +1,5 @@
-// An OpenID provider on oidc-provider, with two people: ann, who is an
-// approver, and bob, who is not. Their passwords are their names with
+// An OpenID provider on oidc-provider, with three people: ann and cyn, who are
+// approvers, and bob, who is not. Their passwords are their names with
 // "-password". It prints its issuer when it listens. Loopback redirects may
 // have any port, as RFC 8252 has it, so the gateway can listen on any.
 import http from 'node:http';
@@ -8,6 +8,7 @@ import Provider, { errors, interactionPolicy } from 'oidc-provider';
 
 const people = {
   ann: { sub: 'u-ann', name: 'Ann Example', groups: ['approvers', 'staff'] },
+  cyn: { sub: 'u-cyn', name: 'Cyn Example', groups: ['approvers'] },
   bob: { sub: 'u-bob', name: 'Bob Example', groups: ['staff'] },
 };
 const bySub = (sub) => Object.values(people).find((p) => p.sub === sub);

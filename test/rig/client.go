@@ -32,6 +32,8 @@ type Client struct {
 	Meta string
 	// Token is shown as a bearer token, if there is one.
 	Token string
+	// Name is what a legacy client calls itself.
+	Name string
 
 	t    testing.TB
 	http *http.Client
@@ -41,7 +43,7 @@ type Client struct {
 // NewClient makes a client without a session: a modern one, or one that has
 // yet to initialize.
 func NewClient(t testing.TB, url string) *Client {
-	return &Client{URL: url, t: t, http: httpClient(t)}
+	return &Client{URL: url, Name: "rig", t: t, http: httpClient(t)}
 }
 
 // Dial opens a legacy session at the newest legacy version.
@@ -71,7 +73,7 @@ func DialAs(t testing.TB, url, caps, token string) *Client {
 // the test.
 func (c *Client) Open(caps, version string) {
 	c.t.Helper()
-	s := c.Start(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + caps + `,"clientInfo":{"name":"rig","version":"1"}}}`)
+	s := c.Start(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + caps + `,"clientInfo":{"name":"` + c.Name + `","version":"1"}}}`)
 	c.Welcome = s.Next()
 	if c.Welcome.Kind != wire.Result {
 		c.t.Fatalf("initialize failed: %s", c.Welcome.Raw)

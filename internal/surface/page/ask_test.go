@@ -104,7 +104,13 @@ func TestLongMessageIsCutInSight(t *testing.T) {
 	}
 
 	lines := newKit(t, formAsk(`{"message":"first\nsecond"}`)).get("/asks/ask1", "ada")
-	lines.says("deploy-server has a question", "first\nsecond")
+	lines.says("first\nsecond")
+	if m := readMessage("first\n\nsecond\nthird"); m.Heading != "first" || m.Opening != "second\nthird" {
+		t.Errorf("the first line is no heading: %+v", m)
+	}
+	if m := readMessage(strings.Repeat("word ", maxOpening)); !strings.HasSuffix(m.Opening, " word") || !strings.HasPrefix(m.Rest, " word") {
+		t.Errorf("a word is cut: %q, %.20q", m.Opening[len(m.Opening)-20:], m.Rest)
+	}
 
 	for _, none := range []string{`{}`, `{"message":7}`, `[]`, ``, `{"Message":"spelled otherwise"}`} {
 		k := newKit(t, formAsk(none))

@@ -73,7 +73,7 @@ func clip(s string, limit int) (string, bool) {
 
 // message is a server's words as a page shows them.
 type message struct {
-	Heading string // all of it, where it is short, or its title; else empty
+	Heading string // its title, or its first line where that is short; else empty
 	Opening string // what is shown at once below the heading
 	Rest    string // what is unfolded
 	Chars   int    // how long it was
@@ -83,23 +83,35 @@ type message struct {
 func readMessage(s string) message {
 	s = strings.TrimSpace(plain(s))
 	m := message{Chars: utf8.RuneCountInString(s)}
-	if m.Chars <= maxHeading && !strings.Contains(s, "\n") {
-		m.Heading = s
-		return m
+	if first, rest, _ := strings.Cut(s, "\n"); utf8.RuneCountInString(first) <= maxHeading {
+		m.Heading, s = first, strings.TrimSpace(rest)
 	}
 	all, cut := clip(s, maxMessage)
 	m.Cut = cut
 	m.Opening, cut = clip(all, maxOpening)
 	if cut {
+		m.Opening = m.Opening[:wordEnd(m.Opening)]
 		m.Rest = all[len(m.Opening):]
 	}
 	return m
 }
 
+// wordEnd is where the last whole word of a text ends that was cut off, or the
+// text's end where that is far.
+func wordEnd(s string) int {
+	const far = 80
+	if i := strings.LastIndexAny(s, " \n"); i > len(s)-far && i > 0 {
+		return i
+	}
+	return len(s)
+}
+
 // titled is a message with a heading of its own.
 func titled(title, words string) message {
 	m := readMessage(words)
-	m.Opening += m.Heading
+	if m.Heading != "" {
+		m.Opening = strings.TrimSpace(m.Heading + "\n" + m.Opening)
+	}
 	m.Heading = line(title, maxHeading)
 	return m
 }

@@ -36,7 +36,7 @@ func sentence(fd *form.Field, e *form.Error) string {
 	case "maxLength":
 		return "Use at most " + characters(limit) + there(e.Actual) + "."
 	case "pattern":
-		return "This is not written the way it has to be. The rule is: " + line(fd.Constraints.Pattern, maxLabel)
+		return "This is not written the way it has to be. " + manner(fd)
 	case "format":
 		return "Enter " + formatWords(e.Expected) + "."
 	case "minimum":
@@ -62,6 +62,15 @@ func sentence(fd *form.Field, e *form.Error) string {
 		return "Enter an address that can be reached from the internet."
 	}
 	return line(e.Message, maxHelp) + "."
+}
+
+// manner says how a text has to be written: in its server's words where there
+// are any, since a pattern says nothing to most people.
+func manner(fd *form.Field) string {
+	if help := line(fd.Help(), maxLabel); help != "" {
+		return help
+	}
+	return "The rule is: " + line(fd.Constraints.Pattern, maxLabel)
 }
 
 func missing(fd *form.Field) string {
