@@ -289,17 +289,22 @@ func (f *field) checkFiles(files []Upload, errs *Errors) {
 		if f.Multiple() {
 			at = []string{strconv.Itoa(i)}
 		}
-		if u.Size > f.largest {
-			*errs = append(*errs, f.fail("maxSize", f.largest, u.Size, at...))
-		}
-		if types := f.Constraints.MimeTypes; len(types) > 0 && !matchesType(types, u.Type) {
-			*errs = append(*errs, f.fail("allowedMimeTypes", types, u.Type, at...))
-		}
-		if exts := f.Constraints.Extensions; len(exts) > 0 && !slices.ContainsFunc(exts, func(ext string) bool {
-			return strings.EqualFold(ext, path.Ext(u.Name)) || strings.Count(ext, ".") > 1 && strings.HasSuffix(strings.ToLower(u.Name), strings.ToLower(ext))
-		}) {
-			*errs = append(*errs, f.fail("allowedExtensions", exts, path.Ext(u.Name), at...))
-		}
+		f.checkFile(u, at, errs)
+	}
+}
+
+// checkFile checks one file; below is where it stands in a list of several.
+func (f *field) checkFile(u *Upload, below []string, errs *Errors) {
+	if u.Size > f.largest {
+		*errs = append(*errs, f.fail("maxSize", f.largest, u.Size, below...))
+	}
+	if types := f.Constraints.MimeTypes; len(types) > 0 && !matchesType(types, u.Type) {
+		*errs = append(*errs, f.fail("allowedMimeTypes", types, u.Type, below...))
+	}
+	if exts := f.Constraints.Extensions; len(exts) > 0 && !slices.ContainsFunc(exts, func(ext string) bool {
+		return strings.EqualFold(ext, path.Ext(u.Name)) || strings.Count(ext, ".") > 1 && strings.HasSuffix(strings.ToLower(u.Name), strings.ToLower(ext))
+	}) {
+		*errs = append(*errs, f.fail("allowedExtensions", exts, path.Ext(u.Name), below...))
 	}
 }
 

@@ -346,3 +346,43 @@ func TestPrune(t *testing.T) {
 		t.Error(post, pruned)
 	}
 }
+
+// One file is judged by itself while it comes in, before the rest of the
+// answer is there.
+func TestOneFileIsCheckedByItself(t *testing.T) {
+	f, err := (&form.Compiler{MaxSize: 500}).Parse([]byte(`{"id":"f","title":"F","fields":[
+		{"id":"cv","type":"file","label":"CV","required":true,"validation":{"minItems":2,"maxSize":100,"allowedMimeTypes":["image/*"],"allowedExtensions":[".png"]}},
+		{"id":"any","type":"file","label":"Any","validation":{"maxSize":1000}},
+		{"id":"name","type":"text","label":"Name"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		id   string
+		file form.Upload
+		want []string
+	}{
+		{"cv", form.Upload{Name: "a.PNG", Type: "image/png", Size: 100}, nil},
+		{"cv", form.Upload{Name: "a.png.gif", Type: "text/html; charset=utf-8", Size: 101}, []string{"maxSize", "allowedMimeTypes", "allowedExtensions"}},
+		{"any", form.Upload{Name: "a", Size: 500}, nil},
+		{"any", form.Upload{Name: "a", Size: 501}, []string{"maxSize"}},
+		{"name", form.Upload{Name: "a"}, []string{form.ConstraintUnknown}},
+		{"none", form.Upload{Name: "a"}, []string{form.ConstraintUnknown}},
+	} {
+		var got []string
+		for _, e := range f.CheckUpload(c.id, c.file) {
+			got = append(got, e.Constraint)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s %+v: %v, want %v", c.id, c.file, got, c.want)
+		}
+	}
+	for id, want := range map[string]int64{"cv": 100, "any": 500, "name": 0, "none": 0} {
+		if got := f.Largest(id); got != want {
+			t.Errorf("%s takes %d bytes, want %d", id, got, want)
+		}
+	}
+	if cv, _ := f.Field("cv"); !cv.TakesType("image/gif") || cv.TakesType("text/html") {
+		t.Error("the wrong types are taken")
+	}
+}
