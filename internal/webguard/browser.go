@@ -1,6 +1,7 @@
 package webguard
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -33,7 +34,34 @@ var (
 // browsers do not tell. The handler sees no Authorization header, no content
 // encoding and no forwarded header but a trusted proxy's, gets a body of
 // limited size, and must have its response taken within a limited time.
-func (g *Guard) Browser(h http.Handler) http.Handler {
+func (g *Guard) Browser(h http.Handler) http.Handler { return g.browser(h, g.cfg.PageBody) }
+
+// Upload is Browser for pages to which files are posted: with a limit of its
+// own for the body, and time for the response that begins anew while the body
+// comes.
+func (g *Guard) Upload(h http.Handler, limit int64) http.Handler {
+	return g.browser(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &arriving{ReadCloser: r.Body, more: func() { g.limitResponse(w) }}
+		}
+		h.ServeHTTP(w, r)
+	}), limit)
+}
+
+// arriving is a body that gives the response more time as it comes. How slow
+// it may be is seen to by the server.
+type arriving struct {
+	io.ReadCloser
+	more func()
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.more()
+	return n, err
+}
+
+func (g *Guard) browser(h http.Handler, limit int64) http.Handler {
 	no := refuser{g, g.cfg.RefusePage}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -53,13 +81,13 @@ func (g *Guard) Browser(h http.Handler) http.Handler {
 			no.refuse(w, r, http.StatusForbidden, badSite)
 			return
 		}
-		if r.ContentLength > g.cfg.PageBody {
+		if r.ContentLength > limit {
 			header["Connection"] = closeConn
 			no.refuse(w, r, http.StatusRequestEntityTooLarge, badSize)
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = http.MaxBytesReader(w, r.Body, g.cfg.PageBody)
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}
 		delete(r.Header, "Authorization")
 		h.ServeHTTP(w, r)

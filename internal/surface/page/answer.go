@@ -9,6 +9,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/upload"
 )
 
 // Limits of what is read before anything is known of a request.
@@ -54,7 +55,9 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request) {
 		h.over(w, v, view, nil)
 		return
 	}
-	h.ask(w, v, http.StatusOK, h.question(view), askBody{}, nil, nil)
+	q := h.question(view)
+	h.recall(r.Context(), q, v, nil)
+	h.ask(w, v, http.StatusOK, q, askBody{}, nil, nil)
 }
 
 // sent is what somebody posted from the page of a question that is open and
@@ -74,27 +77,49 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request) *sent {
 		h.signedOut(w, r)
 		return nil
 	}
-	posted, status := readForm(w, r)
-	if status != 0 {
-		h.unreadable(w, v, status)
-		return nil
+	s := &sent{by: v}
+	status := 0
+	if !isParts(r) {
+		if s.values, status = readForm(w, r); status != 0 {
+			h.unreadable(w, v, status)
+			return nil
+		}
 	}
 	view, err := h.look(r, v)
 	if err != nil {
 		h.closed(w, v, err)
 		return nil
 	}
-	if view.Outcome != nil {
-		h.over(w, v, view, posted)
+	s.question = h.question(view)
+	if isParts(r) {
+		status = h.readParts(r, s, view.Outcome == nil)
+	} else {
+		h.recall(r.Context(), s.question, v, ticked(s.values))
+	}
+	switch {
+	case status != 0:
+		h.unreadable(w, v, status)
+		return nil
+	case view.Outcome != nil:
+		h.over(w, v, view, s.values)
 		return nil
 	}
-	s := &sent{h.question(view), v, posted}
-	if len(posted[TokenField]) != 1 || !h.cfg.Guard.Check(v.session, purposeAnswer+s.ID, posted.Get(TokenField)) {
+	if !h.proven(s) {
 		h.cfg.Log.Warn("page refused a post without a valid token", "ask", s.ID, "principal", v.Principal.String(), "surface", surface)
 		h.again(w, s, http.StatusForbidden, "This page was too old, or the answer did not come from it. Check what is below, and send it again if it is what you want to say.")
 		return nil
 	}
+	if s.given != nil && s.given.trouble != nil {
+		h.again(w, s, http.StatusServiceUnavailable, "Your files could not be kept. "+s.given.trouble.Message)
+		return nil
+	}
 	return s
+}
+
+// proven reports whether what was posted so far came from the page that this
+// person was shown of the question.
+func (h *Handler) proven(s *sent) bool {
+	return len(s.values[TokenField]) == 1 && h.cfg.Guard.Check(s.by.session, purposeAnswer+s.ID, s.values.Get(TokenField))
 }
 
 // again shows the page of a question once more, and why nothing was done.
@@ -114,23 +139,39 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := ask.Answer{Action: action, Result: []byte(`{"action":"` + action.String() + `"}`)}
+	var files []upload.File
+	undo := func() {}
 	if action == ask.Accept && s.Form != nil {
-		content, errs := readPost(s.Form, s.values)
-		if errs != nil {
+		values, errs := readPost(s.Form, s.values, s.given.uploads(s.Form))
+		if errs = s.given.faulty(errs); len(errs) > 0 {
 			h.wrong(w, r, s, errs)
 			return
 		}
-		answer.Result = append(append([]byte(`{"action":"accept","content":`), content...), '}')
+		var err error
+		if files, undo, err = h.attach(r.Context(), s, values); err != nil {
+			h.fail("files could not be sent", s.ID, s.by, err)
+			h.again(w, s, http.StatusServiceUnavailable, "Your files could not be sent. "+ask.From(err).Message)
+			return
+		}
+		answer.Result = append(append([]byte(`{"action":"accept","content":`), s.Form.Encode(values)...), '}')
 	}
 	receipt, err := h.cfg.Desk.Submit(s.ID, s.by.Viewer, surface, answer)
 	if err != nil {
 		if ended(err) {
+			undo()
 			h.late(w, r, s, err)
 			return
 		}
 		h.fail("answer could not be passed on", s.ID, s.by, err)
 		h.ask(w, s.by, http.StatusInternalServerError, s.question, askBody{Doubt: true, Notice: "It could not be passed on for certain. Wait a moment, and send it again: if it was taken, that changes nothing."}, s.values, nil)
 		return
+	}
+	if receipt.Undelivered != nil {
+		undo()
+		files = nil
+	}
+	if s.given != nil {
+		h.cfg.Files.Settled(r.Context(), s.ID, files...)
 	}
 	h.done(w, s, action, receipt)
 }
@@ -160,6 +201,7 @@ func (h *Handler) extend(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		q := h.question(&view)
+		q.given = s.given
 		h.ask(w, s.by, http.StatusOK, q, askBody{News: "You have " + moreOf(view.Ask.Terms.Extension) + "."}, s.values, nil)
 	case ended(err):
 		h.late(w, r, s, err)
@@ -225,6 +267,7 @@ func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question
 	title := "Question from " + q.Who.Backend
 	if q.Form != nil {
 		body.Rows = rows(q.Form, posted, errs)
+		q.given.showFiles(q.Form, body.Rows)
 		body.Faults = faults(body.Rows, errs)
 	}
 	switch n := len(body.Faults); {

@@ -21,6 +21,7 @@ const (
 	kindRadio    = "radio"  // one of a few
 	kindSelect   = "select" // one of many
 	kindChecks   = "checks" // some of them
+	kindFile     = "file"
 	kindFixed    = "fixed"  // to be read only
 	kindHidden   = "hidden" // there for the conditions of others
 )
@@ -50,6 +51,9 @@ type row struct {
 	Secret      bool // what was typed is not shown again
 	Again       bool // it has to be typed again for that reason
 	Options     []option
+	Several     bool   // a file field takes more than one
+	Accept      string // what files the browser offers
+	Files       []keptFile
 	Value       string // what a field with one value holds
 	On          bool   // a yes-or-no field says yes
 	Problem     string
@@ -109,6 +113,9 @@ func newRow(f *form.Form, place int) row {
 		r.Auto = "off"
 	case r.Mode == "email" || r.Mode == "url" || r.Mode == "tel":
 		r.Auto = r.Mode
+	}
+	if fd.Type == form.File {
+		r.Several, r.Accept, r.Hint = fd.Multiple(), line(fd.Accept(), maxHelp), hintFile(f, fd)
 	}
 	for _, o := range fd.Options {
 		title := line(o.Text(), maxLabel)
@@ -191,6 +198,8 @@ func kindOf(fd *form.Field) string {
 	switch fd.Type {
 	case form.Boolean:
 		return kindCheck
+	case form.File:
+		return kindFile
 	case form.MultiSelect:
 		return kindChecks
 	case form.Select:

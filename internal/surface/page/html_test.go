@@ -99,7 +99,7 @@ func (p *page) check() {
 	p.root.walk(func(n *node) {
 		switch n.name {
 		case "script":
-			if n.attr["type"] != "module" || !strings.HasPrefix(n.attr["src"], "/static/ask-") || len(n.children) > 0 {
+			if n.attr["type"] != "module" || !strings.HasPrefix(n.attr["src"], "/static/ask-") && !strings.HasPrefix(n.attr["src"], "/static/files-") || len(n.children) > 0 {
 				p.t.Errorf("the page has a script %v %s", n.attr, n.text())
 			}
 		case "style", "iframe", "img", "object", "embed", "base", "svg":
@@ -139,8 +139,14 @@ func (p *page) check() {
 			}
 		}
 	})
-	if n := len(p.root.all("script")); n != 1 {
-		p.t.Errorf("the page has %d scripts, want 1", n)
+	want := 1
+	for _, e := range p.root.all("input") {
+		if e.attr["type"] == "file" {
+			want = 2
+		}
+	}
+	if n := len(p.root.all("script")); n != want {
+		p.t.Errorf("the page has %d scripts, want %d", n, want)
 	}
 	if n := len(p.root.all("h1")); n != 1 {
 		p.t.Errorf("the page has %d first headings, want 1", n)

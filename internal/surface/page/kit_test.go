@@ -198,6 +198,12 @@ type kit struct {
 
 func newKit(t testing.TB, asks ...ask.Ask) *kit {
 	t.Helper()
+	return newKitWith(t, nil, asks...)
+}
+
+// newKitWith is newKit with a place for files.
+func newKitWith(t testing.TB, files Files, asks ...ask.Ask) *kit {
+	t.Helper()
 	k := &kit{t: t, desk: &script{open: map[string]*ask.Ask{}, ended: map[string]bool{}, outcomes: map[string]*desk.View{}}}
 	for _, a := range asks {
 		a.Terms = ask.Terms{
@@ -213,6 +219,7 @@ func newKit(t testing.TB, asks ...ask.Ask) *kit {
 		Log:        slog.New(slog.NewTextHandler(&k.log, nil)),
 		Now:        func() time.Time { return now },
 		Extensions: maxMore,
+		Files:      files,
 		Groups: func(p identity.Person) []string {
 			if p.Claims.Has("groups", "bobs") {
 				return []string{"approvers"}

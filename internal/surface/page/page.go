@@ -57,8 +57,8 @@ type Guard interface {
 	Check(session, purpose, token string) bool
 }
 
-// Config is what a Handler is made of. Every field but Extensions and MaxLength
-// is required. What it holds is called from many goroutines.
+// Config is what a Handler is made of. Every field but Extensions, MaxLength,
+// Files and MaxFile is required. What it holds is called from many goroutines.
 type Config struct {
 	Desk   Desk
 	People People
@@ -73,6 +73,11 @@ type Config struct {
 	// MaxLength is how many characters a text may have, whatever its form
 	// allows; form.DefaultMaxLength where it is 0.
 	MaxLength int
+	// Files keeps files. Without it a form that asks for one cannot be
+	// answered here.
+	Files Files
+	// MaxFile is how many bytes one file may have; form's default when 0.
+	MaxFile int64
 }
 
 func (c *Config) check() error {
@@ -114,16 +119,19 @@ func New(cfg Config) (*Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength}, maxForms), mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength, MaxSize: cfg.MaxFile}, maxForms), mux: http.NewServeMux()}
 	h.mux.HandleFunc("GET /{$}", h.inbox)
 	h.mux.HandleFunc("GET /asks/{id}", h.open)
 	h.mux.HandleFunc("POST /asks/{id}", h.answer)
 	h.mux.HandleFunc("POST /asks/{id}/extend", h.extend)
-	h.mux.HandleFunc("GET /asks/{id}/extend", func(w http.ResponseWriter, r *http.Request) {
-		// Where a reload of the page of an extended question comes.
-		http.Redirect(w, r, "/asks/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
-	})
-	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script} {
+	h.mux.HandleFunc("POST /asks/{id}/files", h.keep)
+	for _, path := range []string{"GET /asks/{id}/extend", "GET /asks/{id}/files"} {
+		h.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			// Where a reload of a page comes that was posted to.
+			http.Redirect(w, r, "/asks/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
+		})
+	}
+	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script, h.rd.uploader} {
 		h.mux.HandleFunc("GET "+a.path, a.serve)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

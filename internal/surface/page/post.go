@@ -12,10 +12,10 @@ import (
 // it for a value.
 const noText = "\xff"
 
-// readPost reads what a page posted into the content of an answer: a JSON
-// object of what the form declares and nothing else. With errors there is no
-// content.
-func readPost(f *form.Form, posted map[string][]string) (content []byte, errs form.Errors) {
+// readPost reads what a page posted into the values of an answer: of what the
+// form declares and nothing else. With errors there is no
+// answer. The files are those that are kept for its file fields.
+func readPost(f *form.Form, posted map[string][]string, files map[string][]form.Upload) (answer form.Values, errs form.Errors) {
 	values := make(map[string][]string, len(f.Fields()))
 	for i := range f.Fields() {
 		fd := &f.Fields()[i]
@@ -26,11 +26,16 @@ func readPost(f *form.Form, posted map[string][]string) (content []byte, errs fo
 			values[fd.ID] = typed
 		}
 	}
-	answer, errs := f.Read(f.Prune(values, nil), nil)
-	if len(errs) > 0 {
+	asked := f.Prune(values, files)
+	for i, s := range f.States(values, files) {
+		if !s.Shown || !s.Enabled {
+			delete(files, f.Fields()[i].ID)
+		}
+	}
+	if answer, errs = f.Read(asked, files); len(errs) > 0 {
 		return nil, errs
 	}
-	return f.Encode(answer), nil
+	return answer, nil
 }
 
 // asTyped gives what a page posted for a field as the form reads it. Whatever

@@ -53,7 +53,8 @@ func TestPostedStringsBecomeValues(t *testing.T) { // F8
 		if tt.typed == "none" {
 			posted = url.Values{}
 		}
-		content, errs := readPost(f, posted)
+		answer, errs := readPost(f, posted, nil)
+		content := f.Encode(answer)
 		want := `{"a":` + tt.want + `}`
 		if tt.want == "" {
 			want = `{}`
@@ -108,7 +109,7 @@ func TestPostedStringsThatAreNoValues(t *testing.T) { // F7
 		{`{"type":"array","items":{"enum":["a","b"]},"maxItems":1}`, []string{"0", "1"}, "Choose at most 1: there are 2."},
 	} {
 		f := mustRead(t, tt.field, `["a"]`)
-		content, errs := readPost(f, url.Values{"f0": tt.typed})
+		content, errs := readPost(f, url.Values{"f0": tt.typed}, nil)
 		if got := problem(&f.Fields()[0], errs); content != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%s, typed %.40q: %s %q, want %q", tt.field, tt.typed, content, got, tt.want)
 		}

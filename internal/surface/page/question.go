@@ -28,6 +28,8 @@ type question struct {
 	Address  *address
 	Obstacle string
 	Details  []string // of the obstacle, for whoever wrote the form
+	backend  string   // its name as the gateway knows it
+	given    *given   // the files that are there, of a question that asks for some
 }
 
 // who says where a question comes from.
@@ -122,13 +124,13 @@ func teaser(a *ask.Ask) string {
 func (h *Handler) question(view *desk.View) *question {
 	a, now := &view.Ask, h.cfg.Now()
 	p := readParams(a.Params)
-	q := &question{ID: a.ID, Who: readWho(a, now), Message: readMessage(p.message)}
+	q := &question{ID: a.ID, backend: a.Backend, Who: readWho(a, now), Message: readMessage(p.message)}
 	if a.Kind == ask.URL {
 		at := readAddress(p.url)
 		q.Address = &at
 		q.Obstacle = at.Why
 	} else {
-		q.readForm(h.forms, p)
+		q.readForm(h.forms, p, h.cfg.Files != nil)
 	}
 	if m, ok := left(a.Deadline, now, a.Terms.Warn); ok {
 		q.Left = &m
@@ -141,7 +143,7 @@ func (h *Handler) question(view *desk.View) *question {
 var noFields = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // readForm finds out what the question wants to know.
-func (q *question) readForm(forms *form.Cache, p params) {
+func (q *question) readForm(forms *form.Cache, p params, files bool) {
 	var err error
 	switch {
 	case len(p.definition) > 0:
@@ -163,7 +165,7 @@ func (q *question) readForm(forms *form.Cache, p params) {
 	parts := 0
 	for i := range q.Form.Fields() {
 		f := &q.Form.Fields()[i]
-		if parts += 1 + len(f.Options); f.Type == form.File {
+		if parts += 1 + len(f.Options); f.Type == form.File && !files {
 			q.obstruct("It asks for a file, and this page takes none.")
 			return
 		}

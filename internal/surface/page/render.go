@@ -28,7 +28,9 @@ type renderer struct {
 	sheet  asset
 	icon   asset
 	script asset
-	log    *slog.Logger
+	// uploader is the script of pages that take files.
+	uploader asset
+	log      *slog.Logger
 }
 
 // parsed are the pages: the same for everybody, and dear to make.
@@ -43,22 +45,24 @@ var parsed = sync.OnceValue(func() map[string]*template.Template {
 
 func newRenderer(log *slog.Logger) *renderer {
 	return &renderer{
-		pages:  parsed(),
-		sheet:  newAsset("static/look.css", "text/css; charset=utf-8"),
-		icon:   newAsset("static/mark.svg", "image/svg+xml"),
-		script: newAsset("static/ask.js", "text/javascript; charset=utf-8"),
-		log:    log,
+		pages:    parsed(),
+		sheet:    newAsset("static/look.css", "text/css; charset=utf-8"),
+		icon:     newAsset("static/mark.svg", "image/svg+xml"),
+		script:   newAsset("static/ask.js", "text/javascript; charset=utf-8"),
+		uploader: newAsset("static/files.js", "text/javascript; charset=utf-8"),
+		log:      log,
 	}
 }
 
 // frame is what every page has.
 type frame struct {
-	Title  string
-	Sheet  string
-	Icon   string
-	Script string
-	Me     *me
-	Body   any
+	Title    string
+	Sheet    string
+	Icon     string
+	Script   string
+	Uploader string
+	Me       *me
+	Body     any
 }
 
 // me is who is signed in, and their token for signing out.
@@ -96,7 +100,7 @@ type about struct {
 // show writes a page, whole or not at all. Pages are for one person and one
 // moment, so nobody keeps them.
 func (rd *renderer) show(w http.ResponseWriter, status int, name string, f frame) {
-	f.Sheet, f.Icon, f.Script = rd.sheet.path, rd.icon.path, rd.script.path
+	f.Sheet, f.Icon, f.Script, f.Uploader = rd.sheet.path, rd.icon.path, rd.script.path, rd.uploader.path
 	var b bytes.Buffer
 	if err := rd.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		rd.log.Error("page could not be rendered", "page", name, "err", err)

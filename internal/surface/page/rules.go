@@ -20,6 +20,7 @@ type rule struct {
 	Most     int               `json:"most,omitempty"`
 	Min      string            `json:"min,omitempty"` // numbers and dates
 	Max      string            `json:"max,omitempty"`
+	Size     int64             `json:"size,omitempty"` // bytes of a file
 	Format   string            `json:"format,omitempty"`
 	Say      map[string]string `json:"say"` // by constraint
 	When     []when            `json:"when,omitempty"`
@@ -75,6 +76,14 @@ func ruleOf(f *form.Form, at int, r *row) string {
 		u.Min, u.Max = c.Earliest, c.Latest
 		say(u.Min != "", "minimum", u.Min)
 		say(u.Max != "", "maximum", u.Max)
+	case form.File:
+		u.Size, u.Least, u.Most = f.Largest(fd.ID), c.MinItems, max(1, c.MaxItems)
+		if fd.Multiple() {
+			u.Most = c.MaxItems
+		}
+		say(true, "maxSize", u.Size)
+		say(u.Least > 0, "minItems", u.Least)
+		say(u.Most > 0, "maxItems", u.Most)
 	case form.MultiSelect:
 		u.Least, u.Most = c.MinItems, c.MaxItems
 		say(u.Least > 0, "minItems", u.Least)

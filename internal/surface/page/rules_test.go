@@ -134,7 +134,7 @@ func TestFaultOfTheWholeForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, errs := readPost(f, url.Values{"f0": {"x"}})
+	_, errs := readPost(f, url.Values{"f0": {"x"}}, nil)
 	all := faults(rows(f, url.Values{}, errs), errs)
 	if len(all) != 2 || all[0] != (fault{"f0", "A", "Not this one."}) || all[1] != (fault{"", "", "These do <not> go together"}) {
 		t.Errorf("faults %+v", all)

@@ -25,6 +25,9 @@ func problem(fd *form.Field, errs form.Errors) string {
 
 // sentence says what to do about one error.
 func sentence(fd *form.Field, e *form.Error) string {
+	if words := fileSentence(fd, e); words != "" {
+		return words
+	}
 	limit := figure(e.Expected)
 	switch e.Constraint {
 	case form.ConstraintRequired:
@@ -83,6 +86,8 @@ func missing(fd *form.Field) string {
 		return "Enter a number: this is needed."
 	case form.Date:
 		return "Enter a date: this is needed."
+	case form.File:
+		return "Choose a file: this is needed."
 	}
 	return "Fill this in: it is needed."
 }
@@ -99,6 +104,8 @@ func misread(fd *form.Field) string {
 		return "Choose one from the list."
 	case form.MultiSelect:
 		return "Choose from the list."
+	case form.File:
+		return "Choose a file."
 	case form.Date:
 		return "Enter " + formatWords(fd.Constraints.Format) + "."
 	}

@@ -28,7 +28,7 @@ function forgetDrafts() {
 
 const tickable = (e) => e.type === 'radio' || e.type === 'checkbox';
 const secret = (e) => Boolean(e.closest('[data-secret]'));
-const kept = () => [...ask.elements].filter((e) => /^f\d+$/.test(e.name) && !secret(e));
+const kept = () => [...ask.elements].filter((e) => /^f\d+$/.test(e.name) && e.type !== 'file' && !secret(e));
 const secrets = () => [...ask.elements].filter((e) => secret(e) && (tickable(e) ? e.checked : e.value !== ''));
 
 function saveDraft() {
@@ -94,6 +94,7 @@ class Field {
     if (!this.asked) return [];
     const { type, time, format, fixed } = this.rule;
     if (!this.inputs.length) return fixed ?? [];
+    if (type === 'file') return this.files;
     if (type === 'boolean') return [String(this.inputs[0].checked)];
     if (tickable(this.inputs[0])) {
       return this.inputs.filter((e) => e.checked && e.value !== '').map((e) => e.value);
@@ -102,6 +103,12 @@ class Field {
     if (type !== 'text' || format) value = value.trim();
     if (value !== '' && time) value += value.length === 16 ? ':00Z' : 'Z';
     return value === '' ? [] : [value];
+  }
+
+  // files are those that are chosen now, and those that are kept already.
+  get files() {
+    const kept = [...this.box.querySelectorAll('.kept :checked')].map((e) => e.value);
+    return [...kept, ...[...this.inputs[0].files].map((f) => f.name)];
   }
 
   has(wanted) {
@@ -153,6 +160,11 @@ class Field {
         if (rule.time) return '';
         if (rule.min !== undefined && value < rule.min) return say('minimum');
         return rule.max !== undefined && value > rule.max ? say('maximum') : '';
+      case 'file':
+        if ([...inputs[0].files].some((f) => f.size > rule.size)) return say('maxSize');
+        if (rule.most === 1) return ''; // another one takes its place
+        if (rule.least && values.length < rule.least) return say('minItems');
+        return rule.most && values.length > rule.most ? say('maxItems') : '';
       case 'multi_select':
         if (rule.least && values.length < rule.least) return say('minItems');
         return rule.most && values.length > rule.most ? say('maxItems') : '';
