@@ -28,6 +28,7 @@ type Config struct {
 	Asks                  Asks               `yaml:"asks" doc:"Questions from servers to people and to clients' models." restart:"true"`
 	Journal               Journal            `yaml:"journal" doc:"Where questions are kept that somebody was promised will be kept." restart:"true"`
 	Audit                 Audit              `yaml:"audit" doc:"The record of every question and what became of it." restart:"true"`
+	Notify                Notify             `yaml:"notify" doc:"Who is told, outside the pages, that a question waits there." restart:"true"`
 	Metrics               Metrics            `yaml:"metrics" doc:"Figures for Prometheus." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
@@ -59,6 +60,24 @@ type Asks struct {
 	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
 	RatePerMinute       int           `yaml:"rate_per_minute" doc:"Questions a minute that one backend may put to one principal, on average." min:"1" max:"1000000"`
 	Burst               int           `yaml:"burst" doc:"Questions that one backend may put to one principal at once, before the rate applies." min:"1" max:"1000000"`
+	Files               Files         `yaml:"files" doc:"Files that people give with their answers. They are kept sealed in the journal."`
+}
+
+// Files bounds the files that people give.
+type Files struct {
+	MaxSize   Size          `yaml:"max_size" doc:"Largest single file. A form may take less, never more." min:"1KiB" max:"1GiB"`
+	MaxPerAsk Size          `yaml:"max_per_ask" doc:"Most that all files of one question may have together." min:"1KiB" max:"4GiB"`
+	MaxTotal  Size          `yaml:"max_total" doc:"Most that all files may have together that this gateway keeps at once; never more than half of an own store." min:"1MiB" max:"1024GiB"`
+	Draft     time.Duration `yaml:"draft" doc:"How long a file that was uploaded waits for its answer to be sent." min:"1m" max:"30d"`
+	Keep      time.Duration `yaml:"keep" doc:"How long the server that asked can fetch a file after the answer was sent." min:"1m" max:"30d"`
+	Fetches   int           `yaml:"fetches" doc:"How often it can fetch it." min:"1" max:"1000"`
+}
+
+// Notify says who is told that a question waits on a page.
+type Notify struct {
+	Webhook           secret.Text `yaml:"webhook" doc:"Address that is posted to when a question waits on a page, with a link and without the question's words. Empty means nobody is told. Never shown, since such addresses often are keys themselves."`
+	Secret            secret.Text `yaml:"secret" doc:"What the posts are signed with, at least 16 characters; after whsec_ it is taken as base64. Never shown."`
+	InsecureAllowHTTP bool        `yaml:"insecure_allow_http" doc:"Post over plain http also beyond this machine: whoever is on the way learns who is asked by which server."`
 }
 
 // Journal says where the durable record is. Without a URL it is in the data
@@ -156,6 +175,10 @@ func Default() *Config {
 			MaxOpenPerPrincipal: 1000,
 			RatePerMinute:       10,
 			Burst:               100,
+			Files: Files{
+				MaxSize: 10 * MiB, MaxPerAsk: 50 * MiB, MaxTotal: GiB,
+				Draft: time.Hour, Keep: time.Hour, Fetches: 3,
+			},
 		},
 		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
 		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},

@@ -59,8 +59,10 @@ func (d *describer) field(depth int, f field, v, standard reflect.Value) {
 	case holdsStructs(f.typ):
 		d.entries(depth, f.key, v)
 		return
-	case f.typ.Kind() != reflect.Struct:
-		d.line(depth, f.key, d.value(v), reflect.DeepEqual(v.Interface(), standard.Interface()))
+	case f.typ == secretType && v.IsZero():
+		return // a secret that is not set has nothing to show
+	case f.typ.Kind() != reflect.Struct || f.typ == secretType:
+		d.line(depth, f.key, d.value(v), f.typ != secretType && reflect.DeepEqual(v.Interface(), standard.Interface()))
 		return
 	}
 	d.line(depth, f.key, "", false)

@@ -17,6 +17,11 @@ import (
 // masked gives c with what Describe does not show replaced.
 func masked(c *config.Config) config.Config {
 	m := *c
+	for _, s := range []*secret.Text{&m.Notify.Webhook, &m.Notify.Secret} {
+		if s.Reveal() != "" {
+			*s = secret.New("x")
+		}
+	}
 	m.Backends = map[string]config.Backend{}
 	hide := func(secrets map[string]secret.Text) map[string]secret.Text {
 		var hidden map[string]secret.Text

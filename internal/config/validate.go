@@ -34,6 +34,8 @@ func (c *Config) problems() []Problem {
 		k.add("data_dir", "is not a path", "write the path of a directory")
 	}
 	k.times(c)
+	k.files(c)
+	k.notify(c)
 	k.identity(c)
 	k.journal(c)
 	if len(c.Backends) == 0 {
