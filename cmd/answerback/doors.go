@@ -21,6 +21,7 @@ import (
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/surface/page"
+	"github.com/answerback/answerback/internal/upload"
 	"github.com/answerback/answerback/internal/webguard"
 )
 
@@ -230,6 +231,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 		Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
 		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
 		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength,
+		Files: g.files, MaxFile: int64(g.given.MaxSize),
 	})
 	if err != nil {
 		return nil, err
@@ -240,6 +242,10 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	}
 	mux.Handle("/static/", d.guard.Static(pages))
 	mux.Handle("/", d.guard.Browser(pages))
+	posts := d.guard.Upload(pages, int64(g.given.MaxPerAsk)+fileForm)
+	mux.Handle("POST /asks/{id}", posts)
+	mux.Handle("POST /asks/{id}/{what}", posts)
+	mux.Handle(upload.Path, d.guard.API(g.files))
 	return mux, nil
 }
 

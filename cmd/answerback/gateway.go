@@ -26,6 +26,7 @@ import (
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	surface "github.com/answerback/answerback/internal/surface/mcp"
+	"github.com/answerback/answerback/internal/upload"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -44,6 +45,9 @@ type gateway struct {
 	catalog *catalog.Cache
 	relay   *relay.Relay
 	surface *surface.Surface
+	files   *upload.Store // nil when there are no pages, or no questions
+	given   config.Files  // its limits, which a reload does not change
+	teller  teller
 
 	mu       sync.Mutex // orders reloads and closing
 	cfg      *config.Config
@@ -69,7 +73,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	if cfg.Asks.Enabled {
-		if g.desk, err = newDesk(cfg, g.store, ring, home, g.auditor.Record, log); err != nil {
+		if err := g.ask(cfg, d); err != nil {
 			return nil, err
 		}
 	}
@@ -120,6 +124,25 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	}
 	g.metrics.SessionsFrom(g.surface.Sessions)
 	return g, nil
+}
+
+// ask sets up what questions need: the desk, a place for files, and somebody
+// who tells of what waits.
+func (g *gateway) ask(cfg *config.Config, d *doors) (err error) {
+	if g.teller, err = newTeller(cfg, d, g.metrics, g.log); err != nil {
+		return err
+	}
+	g.given = cfg.Asks.Files
+	if d != nil {
+		if g.files, err = newFiles(cfg, d.public, g.store, g.ring, g.home, g.log); err != nil {
+			return err
+		}
+	}
+	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, func(r desk.Record) {
+		g.auditor.Record(r)
+		g.teller.record(r)
+	}, g.log)
+	return err
 }
 
 // observe sets up what is told of the gateway: figures, the audit, and health.
@@ -294,6 +317,7 @@ func (g *gateway) close(ctx context.Context) {
 	g.relay.Close()
 	if g.desk != nil {
 		g.desk.Close(ctx)
+		g.teller.close()
 	}
 	if err := g.auditor.Close(ctx); err != nil {
 		g.log.Warn("the end of the audit is lost", "err", err)

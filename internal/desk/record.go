@@ -31,6 +31,9 @@ type Record struct {
 	Client    string
 	Addressee ask.Addressee
 	Since     time.Duration // since it was asked
+	// Of the ask too, and for those who tell people of it: not in the audit.
+	During   string
+	Deadline time.Time
 
 	Rung string // of shown and show_failed: where
 
@@ -57,6 +60,8 @@ func (d *Desk) record(e *entry, transition string, now time.Time) Record {
 		Client:     e.ask.Client,
 		Addressee:  e.ask.Addressee,
 		Since:      now.Sub(e.ask.Asked),
+		During:     e.ask.During,
+		Deadline:   e.ask.Deadline,
 	}
 }
 

@@ -29,6 +29,13 @@ func ForIssuers() *http.Client {
 	return ForBackends(Config{IdlePerHost: 4})
 }
 
+// ForWebhooks returns a client for the one address that the operator wants
+// people's questions told to. It may live on loopback or in a private network
+// as well, because the operator wrote it.
+func ForWebhooks() *http.Client {
+	return ForBackends(Config{IdlePerHost: 2, DialTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second})
+}
+
 // ForBackends returns a client for addresses that the operator wrote into
 // the configuration: loopback and private networks are allowed, because that
 // is where backends live. It uses no proxy from the environment, does not ask

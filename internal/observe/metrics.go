@@ -60,6 +60,8 @@ type Metrics struct {
 
 	auditWritten prometheus.Counter
 	auditDropped prometheus.Counter
+
+	notified *prometheus.CounterVec
 }
 
 // NewMetrics makes metrics with nothing counted.
@@ -108,6 +110,7 @@ func (m *Metrics) makeRest(cfg MetricsConfig) error {
 	m.journalErrors = counters("answerback_journal_errors_total", "Operations of the journal that failed, by reason.", "operation", "reason")
 	m.auditWritten = prometheus.NewCounter(prometheus.CounterOpts{Name: "answerback_audit_written_total", Help: "Records of the audit that were stored."})
 	m.auditDropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "answerback_audit_dropped_total", Help: "Records of the audit that were lost."})
+	m.notified = counters("answerback_notifications_total", "Posts that tell of a question that waits on a page, by what became of them.", "result")
 	sessions := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "answerback_sessions_open", Help: "Client sessions that are open."},
 		func() float64 { return float64((*m.sessions.Load())()) })
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -115,7 +118,7 @@ func (m *Metrics) makeRest(cfg MetricsConfig) error {
 		ConstLabels: prometheus.Labels{"version": cfg.Version, "commit": cfg.Commit, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	return m.register(m.journal, m.journalErrors, m.auditWritten, m.auditDropped, sessions, build,
+	return m.register(m.journal, m.journalErrors, m.auditWritten, m.auditDropped, m.notified, sessions, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 
@@ -138,6 +141,9 @@ func histograms(name, help string, bounds []float64, labels ...string) *promethe
 // SessionsFrom says where the number of open sessions is had. count is called
 // at every scrape and must be quick.
 func (m *Metrics) SessionsFrom(count func() int) { m.sessions.Store(&count) }
+
+// Notified counts what became of a post that tells of a question.
+func (m *Metrics) Notified(result string) { m.notified.WithLabelValues(result).Inc() }
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {

@@ -1,8 +1,11 @@
 package rig
 
 import (
+	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"strings"
@@ -42,7 +45,14 @@ func SignIn(t testing.TB, g *Gateway) *Person {
 // Answer opens the page of an ask and sends its form with these fields.
 func (p *Person) Answer(path string, fields url.Values) (status int, body string) {
 	p.t.Helper()
-	status, body = p.Do(http.MethodGet, path, nil)
+	fields.Set("token", p.Token(path))
+	return p.Do(http.MethodPost, path, fields)
+}
+
+// Token opens the page of an ask and gives the token of its form.
+func (p *Person) Token(path string) string {
+	p.t.Helper()
+	status, body := p.Do(http.MethodGet, path, nil)
 	if status != http.StatusOK {
 		p.t.Fatalf("the page %s: %d %s", path, status, body)
 	}
@@ -55,19 +65,59 @@ func (p *Person) Answer(path string, fields url.Values) (status int, body string
 	if token == nil {
 		p.t.Fatalf("the form of %s has no token", path)
 	}
-	fields.Set("token", token[1])
-	return p.Do(http.MethodPost, path, fields)
+	return token[1]
 }
 
 // Do makes one request with the person's cookies, and follows no redirect.
 func (p *Person) Do(method, path string, form url.Values) (status int, body string) {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(form.Encode()))
+	return p.send(method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+}
+
+// Part is a part of a form with files: a value, or a file where it has a name.
+type Part struct{ Name, File, Content string }
+
+// Upload posts a form with files, in the order given, as browsers do. Every
+// file claims to be a PDF.
+func (p *Person) Upload(path string, parts ...Part) (status int, body string) {
+	p.t.Helper()
+	kind, content := Multipart(p.t, parts...)
+	return p.send(http.MethodPost, path, kind, strings.NewReader(content))
+}
+
+// Multipart writes a form with files, and gives its type.
+func Multipart(t testing.TB, parts ...Part) (kind, body string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, part := range parts {
+		h := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + part.Name + `"`}}
+		if part.File != "" {
+			h.Set("Content-Disposition", h.Get("Content-Disposition")+`; filename="`+part.File+`"`)
+			h.Set("Content-Type", "application/pdf")
+		}
+		to, err := w.CreatePart(h)
+		if err == nil {
+			_, err = io.WriteString(to, part.Content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w.FormDataContentType(), b.String()
+}
+
+func (p *Person) send(method, path, kind string, content io.Reader) (status int, body string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, content)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Content-Type", kind)
 		req.Header.Set("Origin", p.base)
 	}
 	for name, value := range p.cookies {
