@@ -121,7 +121,7 @@ func questionOf(a *api.Ask) (*terminal.Question, error) {
 	if a.Mode == "url" {
 		return q, nil
 	}
-	f, err := api.FormOf(a.RequestedSchema, a.Message)
+	f, err := a.Form()
 	if err != nil {
 		return q, errors.New(ask.From(err).Message)
 	}

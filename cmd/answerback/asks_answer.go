@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/terminal"
 )
@@ -19,6 +21,7 @@ import (
 // given is an answer on the command line.
 type given struct {
 	set    []string
+	files  []string
 	json   string
 	accept bool
 }
@@ -34,6 +37,7 @@ func (a *asks) answerCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayVar(&g.set, "set", nil, "a value, as name=value; repeat it for every field, and for every choice of a list")
+	cmd.Flags().StringArrayVar(&g.files, "file", nil, "a file, as name=path; repeat it for every file. The values go with it, with --set or --json")
 	cmd.Flags().StringVar(&g.json, "json", "", "a file with all values as a JSON object; - for standard input")
 	cmd.Flags().BoolVar(&g.accept, "accept", false, "accept a question that has no fields, or only optional ones")
 	cmd.MarkFlagsMutuallyExclusive("set", "json", "accept")
@@ -53,13 +57,17 @@ func (a *asks) answer(ctx context.Context, cmd *cobra.Command, c *api.Client, id
 		return err
 	}
 	var content []byte
+	q.Upload = uploading(c, id)
 	switch {
 	case len(g.set) > 0:
-		content, err = valuesOf(q, g.set)
+		content, err = valuesOf(q, g.set, g.files)
 	case cmd.Flags().Changed("json"):
 		content, err = contentOf(cmd.InOrStdin(), g.json)
-	case !g.accept:
+	case !g.accept && len(g.files) == 0:
 		return a.ask(ctx, cmd, c, id, q)
+	}
+	if err == nil {
+		err = giveFiles(ctx, q, g.files)
 	}
 	if err != nil {
 		return err
@@ -111,7 +119,7 @@ func openTerminal() (*terminal.Terminal, func(), error) {
 
 // valuesOf reads values from the command line, and nothing else: no default
 // is taken that nobody saw.
-func valuesOf(q *terminal.Question, set []string) ([]byte, error) {
+func valuesOf(q *terminal.Question, set, files []string) ([]byte, error) {
 	if q.Form == nil {
 		return nil, errors.New("this question asks for a visit to an address, not for values; nothing was sent")
 	}
@@ -127,7 +135,8 @@ func valuesOf(q *terminal.Question, set []string) ([]byte, error) {
 		typed[name] = append(typed[name], value)
 	}
 	values, errs := q.Form.Read(typed, nil)
-	if len(errs) > 0 {
+	// Whether a file fits is for the gateway to say, which gets it first.
+	if errs = slices.DeleteFunc(errs, func(e form.Error) bool { return isFor(files, e.Field) }); len(errs) > 0 {
 		return nil, refused(&api.Refusal{Problem: api.Problem{Message: "The answer does not fit the question; nothing was sent.", Errors: errs}})
 	}
 	for name := range values {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,11 @@ import (
 // be read by every program on the machine.
 const tokenVariable = "ANSWERBACK_TOKEN"
 
-// requestTime bounds one request to a gateway.
-const requestTime = 30 * time.Second
+// How long one request to a gateway may take, and one that brings a file.
+const (
+	requestTime = 30 * time.Second
+	uploadTime  = 15 * time.Minute
+)
 
 // with does something with the gateway that the command is about.
 func (a *asks) with(cmd *cobra.Command, do func(context.Context, *api.Client) error) error {
@@ -60,7 +64,11 @@ type sender = func(*http.Request) (*http.Response, error)
 // within bounds how long a request takes, its response included.
 func within(send sender) sender {
 	return func(r *http.Request) (*http.Response, error) {
-		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		limit := requestTime
+		if strings.HasSuffix(r.URL.Path, "/files") {
+			limit = uploadTime
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		resp, err := send(r.WithContext(ctx))
 		if err != nil {
 			cancel()

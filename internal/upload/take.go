@@ -162,19 +162,6 @@ func (s *Store) Kept(ctx context.Context, askID string, by ask.Principal) ([]Fil
 	return files, nil
 }
 
-// Drop removes a draft of somebody's. The error's code is Unknown where they
-// have none of this id.
-func (s *Store) Drop(ctx context.Context, askID string, by ask.Principal, id string) error {
-	all, err := s.drafts(ctx, askID)
-	if err != nil {
-		return err
-	}
-	if s.drop(ctx, all, func(d *draft) bool { return d.By == by && d.ID == id }) == 0 {
-		return ask.Errorf(ask.Unknown, "There is no such file.")
-	}
-	return nil
-}
-
 // Settled removes the drafts of a question that is over. Those that were sent
 // with its answer are the server's from then on.
 func (s *Store) Settled(ctx context.Context, askID string, sent ...File) {

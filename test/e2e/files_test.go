@@ -223,6 +223,33 @@ func TestAttackFileOfAnother(t *testing.T) {
 	}
 }
 
+// A person at a terminal gives a file by its path.
+func TestFileFromTheCommandLine(t *testing.T) {
+	b := curious(t)
+	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
+	s, page := asking(rig.Dial(t, g.URL+"/one", linksOnly))
+	dir := t.TempDir()
+	for name, content := range map[string]string{"cv.pdf": pdfOf(3 << 20), "no.pdf": "<html>"} {
+		rig.Write(t, filepath.Join(dir, name), content)
+	}
+	answer := func(file string) (int, string) {
+		status, out, errs := rig.RunAll(t, "asks", "answer", strings.TrimPrefix(page, "/asks/"), "--config", g.File, "--set", "name=Ann", "--file", "cv="+file)
+		return status, out + errs
+	}
+	if status, out := answer(filepath.Join(dir, "no.pdf")); status == 0 || !strings.Contains(out, "must be a file of type application/pdf") || !strings.Contains(out, "no answer was sent") {
+		t.Errorf("a file of another type: %d %s", status, out)
+	}
+	if status, out := answer(dir); status == 0 || !strings.Contains(out, "is not a file") {
+		t.Errorf("a folder: %d %s", status, out)
+	}
+	if status, out := answer(filepath.Join(dir, "cv.pdf")); status != 0 {
+		t.Fatalf("%d %s", status, out)
+	}
+	if r := fetch(t, linkOf(t, s)); r.body != pdfOf(3<<20) {
+		t.Errorf("the backend gets %d, %d bytes", r.status, len(r.body))
+	}
+}
+
 // upload posts a form with files from a browser.
 func (v *visitor) upload(path string, parts ...rig.Part) (int, string) {
 	v.t.Helper()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ type Desk interface {
 	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
 }
 
-// Config is what a Handler is made of. Every field but MaxLength is required.
-// What it holds is called from many goroutines.
+// Config is what a Handler is made of. Every field but MaxLength, Files and
+// MaxFile is required. What it holds is called from many goroutines.
 type Config struct {
 	Desk Desk
 	// Who says who sent a request, by its credential. An error that is a
@@ -37,6 +38,10 @@ type Config struct {
 	// MaxLength is how many characters a text may have, whatever its form
 	// allows; form.DefaultMaxLength where it is 0.
 	MaxLength int
+	// Files keeps files. Without it none are taken.
+	Files Files
+	// MaxFile is how many bytes one file may have; form's default when 0.
+	MaxFile int64
 }
 
 func (c *Config) check() error {
@@ -82,7 +87,7 @@ func New(cfg Config) (*Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength}, maxForms), mux: http.NewServeMux()}
+	h := &Handler{cfg: cfg, forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength, MaxSize: cfg.MaxFile}, maxForms), mux: http.NewServeMux()}
 	for _, r := range h.routes() {
 		h.mux.HandleFunc(r.method+" "+r.path, r.serve)
 		allow := r.method
@@ -113,6 +118,7 @@ func (h *Handler) routes() []route {
 		{http.MethodPost, "/v1/asks/{id}/decline", h.known(h.bare(ask.Decline))},
 		{http.MethodPost, "/v1/asks/{id}/cancel", h.known(h.bare(ask.Cancel))},
 		{http.MethodPost, "/v1/asks/{id}/extend", h.known(h.extend)},
+		{http.MethodPost, "/v1/asks/{id}/files", h.knownUpTo(cmp.Or(h.cfg.MaxFile, form.DefaultMaxSize)+1, h.keepFile)},
 	}
 }
 
@@ -131,13 +137,18 @@ type operation func(r *http.Request, who desk.Viewer) (any, error)
 
 // known lets those in whose credential says who they are.
 func (h *Handler) known(do operation) http.HandlerFunc {
+	return h.knownUpTo(maxBody, do)
+}
+
+// knownUpTo is known with a limit of its own for the body.
+func (h *Handler) knownUpTo(limit int64, do operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := h.cfg.Who(r)
 		if err != nil || who.Principal.IsZero() {
 			h.challenge(w, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		body, err := do(r, who)
 		if err != nil {
 			p := problemOf(err)

@@ -331,7 +331,7 @@ func TestClientAndGatewayUnderstandEachOther(t *testing.T) {
 	if err != nil || len(a.RequestedSchema) == 0 || Time(a.TimeoutAt).Before(time.Now()) {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if _, err := FormOf(a.RequestedSchema, a.Message); err != nil {
+	if _, err := a.Form(); err != nil {
 		t.Error(err)
 	}
 	if e, err := c.Extend(ctx, id, 0); err != nil || e.ExtensionsRemaining != 1 {

@@ -77,13 +77,29 @@ func (c *Client) Extend(ctx context.Context, id string, by time.Duration) (Exten
 	return e, err
 }
 
+// Upload gives a file for a field of a question.
+func (c *Client) Upload(ctx context.Context, id, field, name string, content io.Reader) (File, error) {
+	var f File
+	query := url.Values{"field": {field}, "name": {name}}
+	err := c.send(ctx, http.MethodPost, "/"+url.PathEscape(id)+"/files?"+query.Encode(), "application/octet-stream", content, &f)
+	return f, err
+}
+
 func (c *Client) do(ctx context.Context, method, rest string, body []byte, to any) error {
-	r, err := http.NewRequestWithContext(ctx, method, c.Base+"/v1/asks"+rest, bytes.NewReader(body))
+	kind := ""
+	if body != nil {
+		kind = "application/json"
+	}
+	return c.send(ctx, method, rest, kind, bytes.NewReader(body), to)
+}
+
+func (c *Client) send(ctx context.Context, method, rest, kind string, body io.Reader, to any) error {
+	r, err := http.NewRequestWithContext(ctx, method, c.Base+"/v1/asks"+rest, body)
 	if err != nil {
 		return err
 	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
 	}
 	if c.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.Token)

@@ -91,12 +91,8 @@ func readAction(raw []byte) (ask.Action, error) {
 	return ask.NoAction, bad("action must be accept, decline or cancel.")
 }
 
-// FormOf gives the form of a question whose requestedSchema this is; without
+// formOf gives the form of a question whose requestedSchema this is; without
 // any it has no fields. The error's code is BadSchema.
-func FormOf(requestedSchema []byte, message string) (*form.Form, error) {
-	return formOf(form.NewCache(nil, 1), requestedSchema, message)
-}
-
 func formOf(forms *form.Cache, requestedSchema []byte, message string) (*form.Form, error) {
 	if len(requestedSchema) == 0 {
 		requestedSchema = []byte(`{"type":"object","properties":{}}`)
@@ -110,13 +106,12 @@ func formOf(forms *form.Cache, requestedSchema []byte, message string) (*form.Fo
 
 // checkContent holds an answer to its question. The error says all that is
 // wrong.
-func (h *Handler) checkContent(a *ask.Ask, content []byte) error {
-	p := readParams(a.Params)
-	f, err := formOf(h.forms, p.schema, p.message)
+func (h *Handler) checkContent(a *ask.Ask, content []byte, files map[string][]form.Upload) error {
+	f, err := h.formOf(a)
 	if err != nil {
 		return err
 	}
-	values, errs := f.Decode(content, nil)
+	values, errs := f.Decode(content, files)
 	errs = append(errs, misspelt(f, content, values, errs)...)
 	if len(errs) == 0 {
 		return nil
@@ -126,9 +121,7 @@ func (h *Handler) checkContent(a *ask.Ask, content []byte) error {
 		place[field.ID] = i - len(f.Fields())
 	}
 	slices.SortStableFunc(errs, func(a, b form.Error) int { return cmp.Compare(place[a.Field], place[b.Field]) })
-	invalid := newProblem(http.StatusUnprocessableEntity, InvalidContent, "The answer does not fit the question.")
-	invalid.Errors = errs
-	return invalid
+	return invalid(errs)
 }
 
 // misspelt finds what a form can read and its asker might not: the answer is

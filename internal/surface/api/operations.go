@@ -61,7 +61,12 @@ func (h *Handler) show(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return askOf(&v, who), nil
+	a := askOf(&v, who)
+	kept, err := h.kept(r.Context(), &v.Ask, who)
+	for i := range kept {
+		a.Files = append(a.Files, fileOf(&kept[i]))
+	}
+	return a, err
 }
 
 func (h *Handler) look(r *http.Request, who desk.Viewer) (desk.View, error) {
@@ -87,7 +92,7 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := readObject(raw, "action", "content")
+	members, err := readObject(raw, "action", "content", "files")
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +102,8 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 	}
 	content, given := members["content"]
 	if action != ask.Accept {
-		if given {
-			return nil, bad("Only an accept has content.")
+		if given || members["files"] != nil {
+			return nil, bad("Only an accept has content or files.")
 		}
 		return h.submit(r, who, action, nil)
 	}
@@ -112,10 +117,21 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 		if !given {
 			content = []byte("{}")
 		}
-		if err := h.checkContent(&v.Ask, content); err != nil {
+		kept, err := h.kept(r.Context(), &v.Ask, who)
+		if err != nil {
+			return nil, err
+		}
+		files, err := choose(kept, members["files"])
+		if err != nil {
+			return nil, err
+		}
+		if err := h.checkContent(&v.Ask, content, uploadsOf(files)); err != nil {
 			return nil, h.attempted(v.Ask.ID, who, err)
 		}
-	case given:
+		if len(files) > 0 {
+			return h.submitFiles(r, who, &v.Ask, content, files)
+		}
+	case given || members["files"] != nil:
 		return nil, bad("An accept of a question in URL mode has no content.")
 	}
 	return h.submit(r, who, action, content)

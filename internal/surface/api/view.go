@@ -44,6 +44,8 @@ type Summary struct {
 type Ask struct {
 	Summary
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"` // of a form, as its server wrote it
+	FormDefinition  json.RawMessage `json:"formDefinition,omitempty"`  // of a form in our own language, which then says all that the schema does, and more
+	Files           []File          `json:"files,omitempty"`           // what you gave for its file fields so far
 	Sensitive       []string        `json:"sensitive,omitempty"`       // the fields that ask for a secret
 	URL             string          `json:"url,omitempty"`             // where its server wants the person to go; not checked
 	Outcome         *Outcome        `json:"outcome,omitempty"`         // how it ended; nil while it is open
@@ -101,7 +103,7 @@ func askOf(v *desk.View, who desk.Viewer) Ask {
 	if v.Ask.Kind == ask.URL {
 		a.URL = p.url
 	} else {
-		a.RequestedSchema = p.schema
+		a.RequestedSchema, a.FormDefinition = p.schema, p.definition
 		a.Sensitive = form.Sensitive(p.schema)
 	}
 	if out := v.Outcome; out != nil {
@@ -167,6 +169,8 @@ type params struct {
 	message string
 	url     string
 	schema  json.RawMessage
+	// definition is the form in our own language.
+	definition json.RawMessage
 }
 
 // readParams takes what it can: a question whose parameters are not what they
@@ -179,6 +183,9 @@ func readParams(raw []byte) params {
 	p := params{message: text(all["message"]), url: text(all["url"])}
 	if s := all["requestedSchema"]; len(s) > 0 && string(s) != "null" {
 		p.schema = s
+	}
+	if d := all["formDefinition"]; len(d) > 0 && string(d) != "null" {
+		p.definition = d
 	}
 	return p
 }

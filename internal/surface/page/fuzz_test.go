@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 )
 
@@ -53,6 +54,49 @@ func FuzzPost(f *testing.F) {
 			}
 			if _, errs := fm.Decode(bytes.TrimSuffix(content, []byte("}")), nil); errs != nil {
 				t.Fatalf("%s was taken, which the form refuses: %v", content, errs)
+			}
+		}
+	})
+}
+
+// FuzzUpload posts anything in parts at a form with files: what is kept is
+// what the form takes, and an answer is sent only if it is whole.
+func FuzzUpload(f *testing.F) {
+	good := []part{token("ada"), {"f0", "", "Ada"}, {"f1", "cv.pdf", pdf}, {"f2", "a.txt", "words"}, accept()}
+	kind, body := encode(f, good...)
+	_, boundary, _ := strings.Cut(kind, "boundary=")
+	f.Add(boundary, body)
+	f.Add(boundary, strings.ReplaceAll(body, "filename", "file\x00name"))
+	f.Add(boundary, strings.Replace(body, pdf, "<html>", 1))
+	f.Add(boundary, body[:len(body)/2])
+	f.Add(boundary, strings.Replace(body, `name="f0"`, `name="f0"; filename*=utf-8\'\'%2e%2e%2fx`, 1))
+	f.Add("x", "--x\r\n\r\n--x--")
+	f.Fuzz(func(t *testing.T, boundary, body string) {
+		d := newDesktop(t, fileDefinition)
+		for _, path := range []string{"/asks/ask1/files", "/asks/ask1/extend", "/asks/ask1"} {
+			r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+			r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
+			r.Header.Set(asHeader, "ada")
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, r)
+			switch w.Code {
+			case 200, 400, 403, 409, 413, 415, 422:
+			default:
+				t.Fatalf("status %d", w.Code)
+			}
+			kept, err := d.files.Kept(t.Context(), "ask1", ada)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range kept {
+				if errs := mustParse(t).CheckUpload(kept[i].Field, kept[i].Upload()); len(errs) > 0 {
+					t.Fatalf("%+v is kept, which the form refuses: %v", kept[i], errs)
+				}
+			}
+		}
+		for _, a := range d.submitted() {
+			if a.Action == ask.Accept && !bytes.Contains(a.Result, []byte(`"cv":"https://gateway.example/files/`)) {
+				t.Fatalf("without its file was sent %s", a.Result)
 			}
 		}
 	})

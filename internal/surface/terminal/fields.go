@@ -23,15 +23,24 @@ const nothing = "-"
 // fill asks for each field of the form that is to be asked, and gives what
 // was typed, as an HTML form would send it. What was typed the time before is
 // offered again.
-func (t *Terminal) fill(ctx context.Context, f *form.Form, last map[string][]string) (map[string][]string, error) {
-	typed := map[string][]string{}
+func (t *Terminal) fill(ctx context.Context, q *Question, last map[string][]string, files map[string][]form.Upload) (map[string][]string, error) {
+	f, typed := q.Form, map[string][]string{}
 	fields := f.Fields()
 	for i := range fields {
-		state := f.States(typed, nil)[i]
+		state := f.States(typed, files)[i]
 		if !state.Shown || !state.Enabled || fields[i].Hints.ReadOnly || fields[i].Hints.Hidden {
+			delete(files, fields[i].ID)
 			continue
 		}
 		t.say("\nField %d of %d (%s)\n", i+1, len(fields), kind(&fields[i]))
+		if fields[i].Type == form.File {
+			given, err := t.files(ctx, q, &fields[i], files[fields[i].ID])
+			if err != nil {
+				return nil, err
+			}
+			files[fields[i].ID] = given
+			continue
+		}
 		offer := fields[i].DefaultStrings()
 		if before := last[fields[i].ID]; len(before) > 0 {
 			offer = before
@@ -140,6 +149,11 @@ func takes(fd *form.Field) string {
 		return "a date, such as 2026-01-31"
 	case form.URL:
 		return "a web address"
+	case form.File:
+		if fd.Multiple() {
+			return "the paths of files, one in a line"
+		}
+		return "the path of a file"
 	}
 	if fd.Constraints.Format == "email" {
 		return "an e-mail address"

@@ -29,12 +29,18 @@ type Question struct {
 	Typed map[string][]string
 	Wrong form.Errors
 	Last  bool
+	// Upload takes the file at a path for a field of the form. Its error is a
+	// sentence for the person. Without it a question for a file cannot be
+	// answered.
+	Upload func(ctx context.Context, field, path string) (form.Upload, error)
+	// Given are the files that were taken so far, by field. Ask adds to it.
+	Given map[string][]form.Upload
 }
 
 // Decision is what a person decided.
 type Decision struct {
 	Action  ask.Action // Accept, Decline or Cancel
-	Content []byte     // of an accepted form: a JSON object
+	Content []byte     // of an accepted form: a JSON object, without the files
 	Typed   map[string][]string
 }
 
@@ -76,21 +82,24 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
 		switch f := &q.Form.Fields()[i]; {
 		case f.Sensitive && t.cfg.Hide == nil:
 			return Decision{}, errSecret
-		case f.Type == form.File:
-			return Decision{}, ask.Errorf(ask.NotAllowed, "This question asks for a file, which cannot be given here. Answer it on its page; nothing was sent.")
+		case f.Type == form.File && q.Upload == nil:
+			return Decision{}, errFiles
 		}
 	}
 	typed := q.Typed
+	if q.Given == nil {
+		q.Given = map[string][]form.Upload{}
+	}
 	t.object("This answer was not taken:", q.Wrong)
 	if q.Last {
 		t.say("If something is still wrong the next time, the question ends.\n")
 	}
 	for range maxAttempts {
 		var err error
-		if typed, err = t.fill(ctx, q.Form, typed); err != nil {
+		if typed, err = t.fill(ctx, q, typed, q.Given); err != nil {
 			return Decision{}, err
 		}
-		values, errs := q.Form.Read(typed, nil)
+		values, errs := q.Form.Read(typed, q.Given)
 		if len(errs) > 0 {
 			t.object("This answer cannot be sent:", errs)
 			continue
@@ -100,6 +109,9 @@ func (t *Terminal) Ask(ctx context.Context, q *Question) (Decision, error) {
 		case err != nil:
 			return Decision{}, err
 		case word == "send":
+			for id := range q.Given {
+				delete(values, id)
+			}
 			return Decision{Action: ask.Accept, Content: q.Form.Encode(values), Typed: typed}, nil
 		case word != "again":
 			return decided(word), nil
