@@ -37,9 +37,9 @@ func pdfOf(size int) string {
 	return string(b)
 }
 
-// asking starts a call in which somebody is asked for a file, and gives the
+// askedForAFile starts a call in which somebody is asked for a file, and gives the
 // path of its page.
-func asking(c *rig.Client) (*rig.Stream, string) {
+func askedForAFile(c *rig.Client) (*rig.Stream, string) {
 	s := c.Tool("ask", "{}")
 	q := s.Next()
 	page := askPath.FindString(member(q, q.Params, "url"))
@@ -78,7 +78,7 @@ func TestFileReachesTheBackend(t *testing.T) {
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	person := rig.SignIn(t, g)
 	c := rig.Dial(t, g.URL+"/one", linksOnly)
-	s, page := asking(c)
+	s, page := askedForAFile(c)
 	content := pdfOf(10 << 20)
 	status, body := person.Upload(page, rig.Part{Name: "token", Content: person.Token(page)}, rig.Part{Name: "f0", Content: "Ann"},
 		rig.Part{Name: "f1", File: "cv.pdf", Content: content}, rig.Part{Name: "action", Content: "accept"})
@@ -124,7 +124,7 @@ func TestFileThatIsRefusedKeepsTheRest(t *testing.T) {
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	person := rig.SignIn(t, g)
 	c := rig.Dial(t, g.URL+"/one", linksOnly)
-	s, page := asking(c)
+	s, page := askedForAFile(c)
 	send := func(content string) (int, string) {
 		return person.Upload(page, rig.Part{Name: "token", Content: person.Token(page)}, rig.Part{Name: "f0", Content: "Ann with a canary"},
 			rig.Part{Name: "f1", File: "cv.pdf", Content: content}, rig.Part{Name: "f2", Content: "Because of it"}, rig.Part{Name: "action", Content: "accept"})
@@ -155,7 +155,7 @@ func TestFileSurvivesACrashAndIsSealed(t *testing.T) {
 	data := filepath.Join(filepath.Dir(g.File), "data")
 	person := rig.SignIn(t, g)
 	c := rig.Dial(t, g.URL+"/one", linksOnly)
-	s, page := asking(c)
+	s, page := askedForAFile(c)
 	content := "%PDF-1.7\n" + strings.Repeat(canary+"\n", 100_000)
 	if status, body := person.Upload(page, rig.Part{Name: "token", Content: person.Token(page)}, rig.Part{Name: "f0", Content: "Ann"},
 		rig.Part{Name: "f1", File: canary + ".pdf", Content: content}, rig.Part{Name: "action", Content: "accept"}); status != 200 {
@@ -189,8 +189,8 @@ func TestAttackFileOfAnother(t *testing.T) {
 	b := curious(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	ann, bob := g.signIn("ann"), g.signIn("bob")
-	s, page := asking(rig.DialAs(t, g.Gateway.URL+"/one", linksOnly, g.token("ann")))
-	_, bobs := asking(rig.DialAs(t, g.Gateway.URL+"/one", linksOnly, g.token("bob")))
+	s, page := askedForAFile(rig.DialAs(t, g.Gateway.URL+"/one", linksOnly, g.token("ann")))
+	_, bobs := askedForAFile(rig.DialAs(t, g.Gateway.URL+"/one", linksOnly, g.token("bob")))
 	parts := func(v *visitor, page string, more ...rig.Part) []rig.Part {
 		token := tokens(v.get(page).body)
 		return append([]rig.Part{{Name: "token", Content: token[len(token)-1]}, {Name: "f0", Content: "Me"}}, more...)
@@ -227,7 +227,7 @@ func TestAttackFileOfAnother(t *testing.T) {
 func TestFileFromTheCommandLine(t *testing.T) {
 	b := curious(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	s, page := asking(rig.Dial(t, g.URL+"/one", linksOnly))
+	s, page := askedForAFile(rig.Dial(t, g.URL+"/one", linksOnly))
 	dir := t.TempDir()
 	for name, content := range map[string]string{"cv.pdf": pdfOf(3 << 20), "no.pdf": "<html>"} {
 		rig.Write(t, filepath.Join(dir, name), content)

@@ -84,12 +84,12 @@ func TestAnswerWithoutItsFileIsRefused(t *testing.T) {
 // F16: references to files elsewhere are refused, in every shape.
 func TestAttackReferencesToFiles(t *testing.T) {
 	k, _ := filing(t)
-	id := k.put(formAsk(cvForm))
 	for _, reference := range []string{
 		`"https://elsewhere.example/cv.pdf"`, `"s3://bucket/cv.pdf"`, `"file:///etc/passwd"`, `"` + public + `/files/x"`,
 		`{"type":"url","location":"https://elsewhere.example"}`, `{"type":"s3","location":"x"}`, `{"type":"local","location":"/etc/passwd"}`,
 		`{"filename":"x.pdf","content_type":"application/pdf","size":1,"content":"eA=="}`, `["https://elsewhere.example/cv.pdf"]`,
 	} {
+		id := k.put(formAsk(cvForm))
 		k.post("/v1/asks/"+id+"/answer", "ada", `{"action":"accept","content":{"name":"Ada","cv":`+reference+`}}`).want(422, `"field":"cv","code":-32007`)
 	}
 	k.wantHeard()

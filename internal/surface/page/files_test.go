@@ -293,6 +293,9 @@ func (s *linkSpy) Link(ctx context.Context, id, backend string, by ask.Principal
 // question, is refused: least of all is it a reference to somewhere else.
 func TestAttackFilesThatAreNone(t *testing.T) {
 	d := newDesktop(t, fileDefinition)
+	again := func(t *testing.T) *desktop { // with the same files, and a question that nobody tried to answer
+		return &desktop{newKitWith(t, d.files, withDefinition(fileDefinition)), d.files}
+	}
 	f, errs, err := d.files.Take(t.Context(), upload.Place{Ask: "ask1", Field: "cv", By: bob}, mustParse(t), "x.pdf", strings.NewReader(pdf))
 	if err != nil || len(errs) > 0 {
 		t.Fatal(errs, err)
@@ -312,6 +315,7 @@ func TestAttackFilesThatAreNone(t *testing.T) {
 		"for a field out of the form": {{"f9", "x.pdf", pdf}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			d := again(t)
 			p := d.send("/asks/ask1", "ada", append(append([]part{token("ada"), {"f0", "", "Ada"}}, parts...), accept())...)
 			p.want(422)
 			d.wantNothingSent()
