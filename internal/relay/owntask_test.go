@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,25 @@ func (m *memory) Kept(_ context.Context, id string) ([]byte, error) {
 		return s.value, nil
 	}
 	return nil, nil
+}
+
+func (m *memory) Drop(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.kept, id)
+	return nil
+}
+
+func (m *memory) Below(_ context.Context, prefix string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for id, s := range m.kept {
+			if strings.HasPrefix(id, prefix+".") && time.Now().Before(s.until) && !yield(s.value, nil) {
+				return
+			}
+		}
+	}
 }
 
 // tasking is a relay in which calls of the server "old" may become tasks.

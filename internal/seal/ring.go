@@ -30,9 +30,10 @@ const (
 	Secret  Purpose = "secret"        // a stored credential or sensitive value
 	Cursor  Purpose = "cursor"        // the cursor of a paged list
 	Audit   Purpose = "audit"         // the digest of an answer in the audit
+	Call    Purpose = "call"          // the digest by which a repeated call is known
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, Call}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32
