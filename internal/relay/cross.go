@@ -96,6 +96,13 @@ func (rd *round) takesTasks() bool {
 	return era.Extends(rd.call.msg.Field(rd.call.msg.MetaCapabilities), era.Tasks)
 }
 
+// tells reports whether the request may end before its call does, because
+// somebody must be asked whom the client cannot ask.
+func (rd *round) tells(to found) bool {
+	msg := rd.call.msg
+	return asks(msg.Method()) && (rd.relay.mute(to.entry, rd.who, rd.caps) || rd.relay.clients.of(msg.Field(msg.MetaClientInfo)).Doubt > 0)
+}
+
 // lazy reports whether the gateway waits for a question before it takes the
 // rounds of a request on itself.
 func (rd *round) lazy(to found) bool {

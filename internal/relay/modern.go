@@ -131,7 +131,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	if asks(msg.Method()) && state == nil {
+	if state == nil && rd.tells(to) {
 		pk, err := rd.relay.lot.again(rd.who, era.Modern, name, to.own, msg)
 		if err != nil {
 			return Reply{}, err

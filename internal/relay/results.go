@@ -114,6 +114,8 @@ func (pk *parked) keep(u uncollected, ttl time.Duration) {
 	}
 	if err != nil {
 		r.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)
+	} else if !u.Working {
+		r.log.Info("response kept for a client that is away", "backend", u.Backend, "name", u.Name, "principal", u.Who)
 	}
 }
 
