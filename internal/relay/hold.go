@@ -72,8 +72,11 @@ const (
 
 // of gives the manner for a client by its Implementation object.
 func (c Clients) of(info []byte) Manner {
+	if len(c) == 0 {
+		return Manner{}
+	}
 	at, err := wire.Value(info)
-	if err != nil || len(c) == 0 {
+	if err != nil {
 		return Manner{}
 	}
 	name, _ := wire.Unquote(wire.Get(info, at, "name").Of(info))

@@ -151,16 +151,10 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	lazy := false
 	if !msg.MetaCapabilities.IsZero() {
 		caps := msg.Field(msg.MetaCapabilities)
-		lazy = rd.lazy(to) && !rd.takesTasks()
-		switch _, crosses := line.(*crossed); {
-		case rd.relay.desk == nil:
-			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithoutAsks(caps)})
-		case crosses:
-			lazy = false
-		case lazy || !rd.lazy(to):
-			if told := rd.relay.tell(to.entry, rd.who, rd.caps, era.Latest, caps); len(told) != len(caps) {
-				edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: told})
-			}
+		_, crosses := line.(*crossed)
+		lazy = !crosses && rd.lazy(to) && !rd.takesTasks()
+		if told := rd.tell(to.entry); (!crosses || rd.relay.desk == nil) && len(told) != len(caps) {
+			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: told})
 		}
 	}
 	if state != nil {
@@ -180,6 +174,20 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 		reply.Status = statusOf(&reply.Msg)
 	}
 	return rd.typed(name, reply)
+}
+
+// tell gives the capabilities object of the request as a modern backend gets
+// it. Of a task that a backend makes the questions pass through: there a
+// client that can show nothing is not said to show anything.
+func (rd *round) tell(e *Entry) []byte {
+	caps := rd.call.msg.Field(rd.call.msg.MetaCapabilities)
+	switch {
+	case rd.relay.desk == nil:
+		return era.WithoutAsks(caps)
+	case rd.lazy(found{entry: e}) && rd.takesTasks():
+		return caps
+	}
+	return rd.relay.tell(e, rd.who, rd.caps, era.Latest, caps)
 }
 
 // line gives the line for the request. A call that the gateway holds, and a
@@ -358,6 +366,10 @@ func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
 		name := e.Backend.Name()
 		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
 		meta := append([]byte(nil), msg.Field(msg.Meta)...)
+		if told := j.tell(e); len(told) != len(caps) {
+			at := wire.Span{Start: msg.MetaCapabilities.Start - msg.Meta.Start, End: msg.MetaCapabilities.End - msg.Meta.Start}
+			meta = wire.Splice(nil, meta, wire.Edit{Span: at, With: told})
+		}
 		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
 			line, err := j.relay.stateless(ctx, e, j.who, j.caps, false)
 			if err != nil {

@@ -74,6 +74,8 @@ func (pk *parked) ownPages() bool {
 type toldError struct {
 	why *ask.Error
 	pk  *parked
+	// first says that nobody was told of the call before.
+	first bool
 }
 
 func (e *toldError) Error() string { return e.why.Error() }
@@ -102,7 +104,7 @@ func (pk *parked) tellAgain(msg *wire.Message) error {
 		return errStays
 	}
 	pk.lot.tell(pk, key)
-	return &toldError{pk.waiting(msg.Method()), pk}
+	return &toldError{pk.waiting(msg.Method()), pk, first}
 }
 
 // waiting says what the call waits for: to the model, and to the person.
@@ -155,7 +157,7 @@ func toldResponse(id []byte, method string, err error, in era.Era) (Response, bo
 		body = wire.AppendString(append(body, `"content":[{"type":"text","text":`...), told.why.Message)
 		resp = result(id, append(body, `}],"isError":true}`...))
 	}
-	if in == era.Modern {
+	if in == era.Modern && told.first {
 		// Nobody knows of the call: the client has cancelled it.
 		resp.Unsent = func() { told.pk.end(ask.Errorf(ask.ClientGone, "The client did not get the link to the question.")) }
 	}
@@ -232,7 +234,7 @@ func (l *lot) again(who ask.Principal, in era.Era, backend, name string, msg *wi
 	case found == nil:
 		return nil, nil
 	case found.manner.held(msg) == 0 && found.waitsForOwn():
-		return nil, &toldError{found.waiting(msg.Method()), found}
+		return nil, &toldError{why: found.waiting(msg.Method()), pk: found}
 	}
 	found.claimed = true
 	return found, nil
