@@ -56,6 +56,9 @@ const (
 	BackendBroken      Code = "backend_broken"
 	OutcomeUnknown     Code = "outcome_unknown"
 	NotConnected       Code = "not_connected"
+
+	// The call goes on, and a person must answer first.
+	Waiting Code = "waiting_for_person"
 )
 
 // Error is the one error that crosses package borders. Message is a sentence

@@ -91,7 +91,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		pages, authenticate = d, d.authenticate
 	}
 	g.relay, err = relay.New(relay.Config{
-		Results: results{g.store.Shelf("results"), ring},
+		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
 		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x relay.Crossing) (relay.Line, error) {
@@ -177,10 +177,22 @@ func (g *gateway) restore(ctx context.Context) error {
 	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
 		return g.relay.Revive(ctx, g.surface, group)
 	})
-	if err == nil && n > 0 {
+	if err != nil {
+		return err
+	}
+	if n > 0 {
 		g.log.Info("questions taken up after a restart", "asks", n)
 	}
-	return err
+	return g.relay.Restore(ctx)
+}
+
+// clientsOf gives the rules for clients that can be told by their names alone.
+func clientsOf(cfg *config.Config) relay.Clients {
+	var rules relay.Clients
+	for _, c := range cfg.Clients {
+		rules = append(rules, relay.ClientRule{Name: c.Name, Version: c.Version, Hold: c.Hold, Timer: c.Timer, Doubt: c.InstantDecline})
+	}
+	return rules
 }
 
 func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {

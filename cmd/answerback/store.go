@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -46,10 +47,42 @@ type results struct {
 	ring  *seal.Ring
 }
 
-// Keep stores a response for a while.
+// Keep stores a response for a while, in place of what was there. One gateway
+// at a time writes under an id.
 func (r results) Keep(ctx context.Context, id string, value []byte, ttl time.Duration) error {
-	_, err := r.shelf.Put(ctx, id, journal.Rev{}, []byte(r.ring.Seal(seal.Secret, []byte(id), value)), ttl)
+	sealed := []byte(r.ring.Seal(seal.Secret, []byte(id), value))
+	_, err := r.shelf.Put(ctx, id, journal.Rev{}, sealed, ttl)
+	if fault, ok := errors.AsType[*journal.Error](err); ok && fault.Item != nil {
+		_, err = r.shelf.Put(ctx, id, fault.Item.Rev, sealed, ttl)
+	}
 	return err
+}
+
+// Drop forgets a response.
+func (r results) Drop(ctx context.Context, id string) error {
+	item, err := r.shelf.Get(ctx, id)
+	if err == nil {
+		err = r.shelf.Delete(ctx, id, item.Rev)
+	}
+	if errors.Is(err, journal.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// Below gives the responses whose ids begin with the words of prefix.
+func (r results) Below(ctx context.Context, prefix string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for item, err := range r.shelf.Scan(ctx, prefix) {
+			var value []byte
+			if err == nil {
+				value, err = r.ring.Unseal(seal.Secret, []byte(item.Key), string(item.Value))
+			}
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
 }
 
 // Kept gives a response, nil where there is none.

@@ -130,8 +130,12 @@ func (k *checker) patterns(key string, patterns []string) {
 		if p == "" {
 			k.add(at, "is empty and matches no tool", "write a tool's name, or * for all")
 		}
-		if strings.ContainsAny(p, `[]{}\!`) {
-			k.add(at, quoted(p)+" has one of the characters []{}\\!", "only * for any characters and ? for one have a meaning")
-		}
+		k.pattern(at, p)
+	}
+}
+
+func (k *checker) pattern(key, p string) {
+	if strings.ContainsAny(p, `[]{}\!`) {
+		k.add(key, quoted(p)+" has one of the characters []{}\\!", "only * for any characters and ? for one have a meaning")
 	}
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Audit                 Audit              `yaml:"audit" doc:"The record of every question and what became of it." restart:"true"`
 	Notify                Notify             `yaml:"notify" doc:"Who is told, outside the pages, that a question waits there." restart:"true"`
 	Metrics               Metrics            `yaml:"metrics" doc:"Figures for Prometheus." restart:"true"`
+	Clients               []Client           `yaml:"clients" doc:"How clients of some name are treated beyond what they declare. The first entry that matches a client counts. A client says its name itself: nothing that must be safe can depend on it." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
 
@@ -104,6 +105,15 @@ type Audit struct {
 // Metrics says where figures are served.
 type Metrics struct {
 	Listen string `yaml:"listen" doc:"Address and port on which /metrics, /healthz and /readyz are served to whoever reaches them; they name backends, and nobody. Empty means nowhere, but for the health checks, which the main address has too."`
+}
+
+// Client is a rule for clients of some name.
+type Client struct {
+	Name           string        `yaml:"name" doc:"Pattern for what the client calls itself, in which * stands for any characters and ? for one."`
+	Version        string        `yaml:"version" doc:"Pattern for its version. Empty means all."`
+	Hold           time.Duration `yaml:"hold" doc:"How long a call is held while its person answers on a page, for a client that can show neither forms nor links; it must want to hear of progress. 0 means that the call ends at once and is to be repeated. Never longer than the client waits." min:"0s" max:"1d"`
+	Timer          time.Duration `yaml:"timer" doc:"How long the client waits for a call. 0 means what is known of it, or else 60 seconds." min:"0s" max:"1d"`
+	InstantDecline time.Duration `yaml:"instant_decline" doc:"A form that the client declines or cancels sooner than this was never shown to anybody: it goes on to its page. 0 means that the client is believed." min:"0s" max:"10s"`
 }
 
 // Limits bounds what clients and servers may use.

@@ -38,6 +38,9 @@ func (c *Config) problems() []Problem {
 	k.notify(c)
 	k.identity(c)
 	k.journal(c)
+	for i, client := range c.Clients {
+		k.client(fmt.Sprintf("clients[%d]", i), client)
+	}
 	if len(c.Backends) == 0 {
 		k.add("backends", "there are none, so there is nothing to serve", "add one, such as: everything: { command: npx, args: [\"-y\", \"@modelcontextprotocol/server-everything\", \"stdio\"] }")
 	}
@@ -129,6 +132,19 @@ func (k *checker) times(c *Config) {
 	}
 	if c.Asks.Timeout > c.Limits.CallCap {
 		k.add("asks.timeout", formatDuration(c.Asks.Timeout)+" is longer than limits.call_cap ("+longest+"), which ends the call that asks", "raise limits.call_cap or lower this")
+	}
+}
+
+// client checks one rule for clients.
+func (k *checker) client(key string, c Client) {
+	k.bounds(key, reflect.ValueOf(c))
+	if c.Name == "" {
+		k.add(key, "names no client", `write name, such as name: "claude-code*"`)
+	}
+	k.pattern(key+".name", c.Name)
+	k.pattern(key+".version", c.Version)
+	if c.Hold == 0 && c.InstantDecline == 0 {
+		k.add(key, "says nothing of how the client is treated", "write hold or instant_decline, or remove the entry")
 	}
 }
 

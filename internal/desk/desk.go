@@ -34,7 +34,13 @@ type Link interface {
 type Ways struct {
 	Client Showing // the client's own form or model
 	Link   Link    // a client that offers a link to the ask's page; its accept is no answer
-	Page   bool    // whether the addressee learns of the page by themselves
+	Page   bool    // whether the addressee learns of the page by themselves, or by Waits
+	// Waits is called when the ask has come to wait on its page, for whoever
+	// is to say so; it may be nil.
+	Waits func(*ask.Ask)
+	// Doubt is how quick a refusal must be that is taken for a client's own,
+	// and not for a person's: the ask goes on to the next way. Zero is never.
+	Doubt time.Duration
 }
 
 func (w Ways) rungs() []exchange.Rung {
@@ -185,12 +191,21 @@ func (d *Desk) Answer(id string, from From, answer ask.Answer) error {
 	if e.taken != nil {
 		<-e.taken
 	}
-	rung := exchange.RungClient
-	if e.ways.Client == nil {
-		rung = exchange.RungLink
+	ev := exchange.Submitted{Rung: exchange.RungClient, By: from.Principal, Surface: from.Surface, Answer: answer}
+	switch took := d.cfg.Now().Sub(e.ask.Asked); {
+	case e.ways.Client != nil:
+		ev.Instant, ev.Doubted = took < max(instant, e.ways.Doubt), took < e.ways.Doubt
+	case e.ways.Link != nil:
+		ev.Rung = exchange.RungLink
+	default: // it was never shown to a client
+		d.auditNotYours(e, from, answer)
+		return errNotYours
 	}
-	return d.step(e, exchange.Submitted{Rung: rung, By: from.Principal, Surface: from.Surface, Answer: answer}).err()
+	return d.step(e, ev).err()
 }
+
+// instant is how quick no person is who reads a question before refusing it.
+const instant = 300 * time.Millisecond
 
 // What is refused in the same words each time.
 var (

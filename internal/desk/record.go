@@ -78,7 +78,7 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 		r.Rung, r.Code, cause = a.Rung.String(), a.Why.Code, a.Why.Cause
 	case exchange.TransitionUndeliverable:
 		r.Code, cause = a.Why.Code, a.Why.Cause
-	case exchange.TransitionOpened, exchange.TransitionConsented, exchange.TransitionExtended, exchange.TransitionAttempted:
+	case exchange.TransitionOpened, exchange.TransitionConsented, exchange.TransitionExtended, exchange.TransitionAttempted, exchange.TransitionInstant:
 		r.By, r.Surface = a.By, a.Surface
 		if a.Rung != 0 {
 			r.Rung = a.Rung.String()

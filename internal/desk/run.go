@@ -177,6 +177,8 @@ func (d *Desk) show(e *entry, rung exchange.Rung) {
 			}
 			ev = exchange.ShowFailed{Rung: rung, Why: why}
 		}
+	} else if rung == exchange.RungPage && e.ways.Waits != nil {
+		e.ways.Waits(&e.ask)
 	}
 	plant.Kill("desk.show.after")
 	d.step(e, ev)

@@ -34,6 +34,20 @@ func Salient(m *wire.Message) ([32]byte, error) {
 	return sha256.Sum256(append(text, ']')), nil
 }
 
+// SameCall is Salient for a call whose name, or URI, is told apart from how
+// the request spells it.
+func SameCall(m *wire.Message, name string) ([32]byte, error) {
+	text := append([]byte{'['}, wire.AppendString(nil, m.Method())...)
+	text = append(wire.AppendString(append(text, ','), name), ',')
+	if !m.Arguments.IsZero() {
+		var err *ask.Error
+		if text, err = appendCanonical(text, m.Raw, m.Arguments); err != nil {
+			return [32]byte{}, err
+		}
+	}
+	return sha256.Sum256(append(text, ']')), nil
+}
+
 // canonical gives the one text that stands for every spelling of a JSON value.
 func canonical(raw []byte) ([]byte, error) {
 	at, err := wire.Value(raw)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
 )
 
 func salient(t testing.TB, params string) [32]byte {
@@ -198,4 +199,36 @@ func writeText(t *rapid.T, s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// Two requests are the same call however they are written, and whatever name
+// the joined endpoint has for it.
+func TestSameCall(t *testing.T) {
+	digest := func(raw, name string) [32]byte {
+		m, err := wire.Scan([]byte(raw), wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := era.SameCall(&m, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const one = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__t","arguments":{"a":1,"b":[]}}}`
+	if digest(one, "t") != digest(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"arguments":{"b":[ ],"a":1.0},"name":"t","_meta":{}}}`, "t") {
+		t.Error("the same call was not known again")
+	}
+	for _, other := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__t","arguments":{"a":2,"b":[]}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__t"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"b__t","arguments":{"a":1,"b":[]}}}`,
+	} {
+		if digest(one, "t") == digest(other, "t") {
+			t.Errorf("%s is taken for the same call", other)
+		}
+	}
+	if digest(one, "t") == digest(one, "u") {
+		t.Error("another name is taken for the same")
+	}
 }

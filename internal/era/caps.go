@@ -78,24 +78,43 @@ func WithoutAsks(caps []byte) []byte {
 	return Without(caps, "elicitation", "sampling", "roots")
 }
 
-// WithForm gives the capabilities object with the form mode of elicitation
-// declared, every other byte as it was. What is not an object is returned as
-// it is.
-func WithForm(caps []byte) []byte {
+// WithModes gives the capabilities object with these modes of elicitation
+// declared beside those that are, every other byte as it was. What is not an
+// object is returned as it is.
+func WithModes(caps []byte, form, url bool) []byte {
 	obj, err := wire.Value(caps)
-	if err != nil || caps[obj.Start] != '{' {
+	if err != nil || caps[obj.Start] != '{' || !form && !url {
 		return caps
 	}
+	var changes []wire.Change
 	at := object(caps, obj, "elicitation")
-	if at.IsZero() {
-		// What stands there under this name declares nothing.
-		caps = Without(caps, "elicitation")
-		if obj, err = wire.Value(caps); err != nil {
-			return caps
+	for _, mode := range []struct {
+		key    string
+		wanted bool
+	}{{"form", form}, {"url", url}} {
+		if mode.wanted && (at.IsZero() || !declared(caps, at, mode.key)) {
+			changes = append(changes, wire.Change{Old: wire.Get(caps, at, mode.key), Key: mode.key, Value: []byte("{}")})
 		}
-		return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, "elicitation", []byte(`{"form":{}}`)))
 	}
-	return wire.Splice(nil, caps, wire.Set(caps, at, wire.Get(caps, at, "form"), "form", []byte("{}")))
+	if !at.IsZero() {
+		return wire.Splice(nil, caps, wire.Amend(caps, at, changes...)...)
+	}
+	// What stands there under this name declares nothing.
+	caps = Without(caps, "elicitation")
+	if obj, err = wire.Value(caps); err != nil {
+		return caps
+	}
+	empty := []byte("{}")
+	modes := wire.Splice(nil, empty, wire.Amend(empty, wire.Span{End: 2}, changes...)...)
+	return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, "elicitation", modes))
+}
+
+// Elicits says which modes of elicitation a version of the protocol has.
+func Elicits(version string) (form, url bool) {
+	if _, ok := Of(version); !ok {
+		return false, false
+	}
+	return version >= elicitationSince, version >= modesSince
 }
 
 // Without gives the capabilities object without the members of these names.

@@ -141,3 +141,25 @@ func TestCapsKey(t *testing.T) {
 		seen[key] = raw
 	}
 }
+
+// What a backend is told beside what a client declared stands beside it.
+func TestWithModes(t *testing.T) {
+	for _, tc := range []struct {
+		in        string
+		form, url bool
+		want      string
+	}{
+		{`{}`, true, true, `{"elicitation":{"form":{},"url":{}}}`},
+		{`{"roots":{"x":1.10}}`, true, false, `{"elicitation":{"form":{}},"roots":{"x":1.10}}`},
+		{`{"elicitation":{"url":{}}}`, true, false, `{"elicitation":{"form":{},"url":{}}}`},
+		{`{"elicitation":{"form":null,"url":{"a":1}}}`, true, true, `{"elicitation":{"form":{},"url":{"a":1}}}`},
+		{`{"elicitation":null}`, true, false, `{"elicitation":{"form":{}}}`},
+		{`{"elicitation":{"form":{"a":1}}}`, false, false, `{"elicitation":{"form":{"a":1}}}`},
+		{`[]`, true, true, `[]`},
+		{``, true, true, ``},
+	} {
+		if got := string(era.WithModes([]byte(tc.in), tc.form, tc.url)); got != tc.want {
+			t.Errorf("%s with form %t and url %t became %s, want %s", tc.in, tc.form, tc.url, got, tc.want)
+		}
+	}
+}

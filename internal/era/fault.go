@@ -91,6 +91,8 @@ var rows = [...]Row{
 	{ask.BackendBroken, codeInternal, codeInternal},
 	{ask.OutcomeUnknown, codeServer, codeInternal},
 	{ask.NotConnected, codeServer, codeInternal},
+
+	{ask.Waiting, codeServer, codeInternal},
 }
 
 // Codes gives the table of errors, one row for each code. The caller owns it.

@@ -173,7 +173,14 @@ func (s *askStep) submitted(ev Submitted) {
 		// sent. It proves that it was.
 		s.wentUp(ev.Rung)
 	}
-	if ev.Rung == RungLink && ev.Answer.Action != ask.Decline && ev.Answer.Action != ask.Cancel {
+	if ev.Rung == RungClient && ev.Instant && refuses(ev.Answer) {
+		s.do(Audit{Transition: TransitionInstant, Rung: RungClient, By: ev.By, Surface: ev.Surface})
+		if ev.Doubted && s.Left != 0 {
+			s.showFailed(ShowFailed{Rung: RungClient, Why: ask.Errorf(ask.NoClient, "The client refused the question sooner than a person could have.")})
+			return
+		}
+	}
+	if ev.Rung == RungLink && !refuses(ev.Answer) {
 		s.followed(ev)
 		return
 	}
@@ -185,6 +192,8 @@ func (s *askStep) submitted(ev Submitted) {
 	s.settle(ask.Outcome{Ending: ask.Answered, Answer: ev.Answer, By: ev.By, Surface: ev.Surface, At: s.now},
 		ask.Errorf(ask.TooLate, "The question was answered elsewhere."))
 }
+
+func refuses(a ask.Answer) bool { return a.Action == ask.Decline || a.Action == ask.Cancel }
 
 // followed takes what came back for a link. It stays up after the consent to
 // open it: its client is told when the page is done with.

@@ -31,7 +31,7 @@ type Audit struct {
 	Rung       Rung          // of shown, show_failed, opened and consented
 	Why        *ask.Error    // of show_failed and undeliverable
 	Outcome    ask.Outcome   // of settled
-	By         ask.Principal // of opened, consented, extended and attempted
+	By         ask.Principal // of opened, consented, extended, attempted and instant
 	Surface    string        // of the same
 }
 
@@ -54,6 +54,7 @@ const (
 	TransitionAdopted
 	TransitionDelivered
 	TransitionUndeliverable
+	TransitionInstant // a client refused the question sooner than a person could have
 )
 
 var transitionNames = [...]string{
@@ -70,6 +71,7 @@ var transitionNames = [...]string{
 	TransitionAdopted:       "adopted",
 	TransitionDelivered:     "delivered",
 	TransitionUndeliverable: "undeliverable",
+	TransitionInstant:       "instant",
 }
 
 // String gives the transition's name as it stands in logs and in the audit.

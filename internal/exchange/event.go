@@ -69,6 +69,11 @@ type Submitted struct {
 	By      ask.Principal
 	Surface string
 	Answer  ask.Answer
+	// Instant says that it came sooner than a person could have given it.
+	Instant bool
+	// Doubted says that a refusal which came so soon is not believed: nobody
+	// saw the question.
+	Doubted bool
 }
 
 // Withdrawn reports that the asker took its question back, or is gone.

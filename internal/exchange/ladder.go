@@ -1,6 +1,10 @@
 package exchange
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/answerback/answerback/ask"
+)
 
 // Rung is one way of putting an ask before somebody. A ladder holds each rung
 // at most once, so within one ask a rung also names its showing: the one
@@ -33,11 +37,39 @@ func (r Rung) String() string {
 // promises reports whether showing an ask on r tells somebody that it is kept.
 func (r Rung) promises() bool { return r == RungLink || r == RungPage }
 
+// Standing is what is known, when a question comes, of whoever is to answer
+// it and of the client of the call in which it was asked.
+type Standing struct {
+	Kind   ask.Kind
+	Group  bool // a group answers the backend's forms, on its pages
+	Pages  bool // the caller can open pages
+	Live   bool // there is a client to show a question to
+	Takes  bool // that client declared that it takes questions of this kind
+	Forms  bool // it declared forms
+	Links  bool // it declared links
+	Call   bool // a call of its own waits, which can end with the link to the page
+	Doubts bool // what it shows may never reach a person: the page comes next
+}
+
+// Reach says over what somebody in this standing can be reached.
+func (s Standing) Reach() Reach {
+	if s.Kind == ask.Form && s.Group {
+		return Reach{Page: true}
+	}
+	mute := !s.Forms && !s.Links
+	ours := s.Kind == ask.Form || s.Kind == ask.Connect // a page of the gateway's can stand for it
+	return Reach{
+		Client: s.Live && s.Takes,
+		Link:   s.Live && ours && s.Links && !s.Takes && s.Pages,
+		Page:   s.Kind.ForPeople() && s.Call && s.Pages && (mute || s.Takes && s.Doubts),
+	}
+}
+
 // Reach says over what the addressee of an ask can be reached now.
 type Reach struct {
 	Client bool // a client is connected that takes this kind of ask
 	Link   bool // a client is connected that takes links, and the addressee can open the page behind one
-	Page   bool // the addressee can open the page, and is told of it without a client
+	Page   bool // the addressee can open the page, and learns of it by themselves or by the end of a call
 }
 
 // Ladder says where to show an ask, best rung first. It is empty where nobody

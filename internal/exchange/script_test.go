@@ -157,7 +157,7 @@ func askEvent(t *testing.T, d *datadriven.TestData) AskEvent {
 	case "attempted":
 		return Attempted{Limit: argCount(t, d, "limit"), By: by, Surface: surface}
 	case "submitted":
-		return Submitted{Rung: argRung(t, d), By: by, Surface: surface, Answer: argAnswer(t, d)}
+		return Submitted{Rung: argRung(t, d), By: by, Surface: surface, Answer: argAnswer(t, d), Instant: d.HasArg("instant") || d.HasArg("doubted"), Doubted: d.HasArg("doubted")}
 	case "withdrawn":
 		return Withdrawn{Why: argError(t, d, "why")}
 	case "abandoned":

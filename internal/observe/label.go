@@ -27,7 +27,7 @@ var codes = map[ask.Code]bool{
 	ask.BadMessage: true, ask.Ambiguous: true, ask.TooLarge: true, ask.UnknownMethod: true,
 	ask.UnknownName: true, ask.UnknownBackend: true, ask.NotAllowed: true, ask.BadHeader: true,
 	ask.BadVersion: true, ask.MissingCapability: true, ask.BadState: true, ask.BackendUnreachable: true,
-	ask.BackendTimeout: true, ask.BackendBroken: true, ask.OutcomeUnknown: true, ask.NotConnected: true,
+	ask.BackendTimeout: true, ask.BackendBroken: true, ask.OutcomeUnknown: true, ask.NotConnected: true, ask.Waiting: true,
 }
 
 func among(set map[string]bool, value string) string {

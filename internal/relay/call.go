@@ -19,6 +19,7 @@ type call struct {
 	asker asker
 	msg   *wire.Message
 	peer  Peer
+	pk    *parked // nil where the call ends with its request
 	// changed takes list_changed notifications where the endpoint joins
 	// several backends; nil where they pass as they are.
 	changed func(method string) bool

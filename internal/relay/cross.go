@@ -58,7 +58,8 @@ func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
 		return hello.Params
 	}
 	raw := at.Of(hello.Params)
-	if told := r.tell(e, hello.Principal, caps, raw); len(told) != len(raw) {
+	version, _ := wire.Unquote(wire.Get(hello.Params, obj, "protocolVersion").Of(hello.Params))
+	if told := r.tell(e, hello.Principal, caps, version, raw); len(told) != len(raw) {
 		return wire.Splice(nil, hello.Params, wire.Edit{Span: at, With: told})
 	}
 	return hello.Params
@@ -83,11 +84,29 @@ func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps
 
 // drives reports whether the gateway takes the rounds of a request on itself,
 // because the backend may ask in it what the client itself cannot be asked, or
-// because the call may become a task of the gateway's.
+// because the call may become a task of the gateway's. For a client that can
+// show nothing it does so only when something is asked.
 func (rd *round) drives(to found) bool {
 	msg := rd.call.msg
-	return asks(msg.Method()) && (rd.relay.told(to.entry, rd.who, rd.caps) != rd.caps ||
-		to.entry.Tasks && era.Extends(msg.Field(msg.MetaCapabilities), era.Tasks))
+	return asks(msg.Method()) && (rd.relay.told(to.entry, rd.who, rd.caps, era.Latest) != rd.caps && !rd.lazy(to) ||
+		to.entry.Tasks && rd.takesTasks())
+}
+
+func (rd *round) takesTasks() bool {
+	return era.Extends(rd.call.msg.Field(rd.call.msg.MetaCapabilities), era.Tasks)
+}
+
+// tells reports whether the request may end before its call does, because
+// somebody must be asked whom the client cannot ask.
+func (rd *round) tells(to found) bool {
+	msg := rd.call.msg
+	return asks(msg.Method()) && (rd.relay.mute(to.entry, rd.who, rd.caps) || rd.relay.clients.of(msg.Field(msg.MetaClientInfo)).Doubt > 0)
+}
+
+// lazy reports whether the gateway waits for a question before it takes the
+// rounds of a request on itself.
+func (rd *round) lazy(to found) bool {
+	return to.entry.AnsweredBy == "" && rd.relay.mute(to.entry, rd.who, rd.caps)
 }
 
 // asks reports whether a server may ask something in the middle of a request
@@ -147,7 +166,9 @@ func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*
 	if !msg.RequestState.IsZero() {
 		return x.relay.lot.attach(ctx, x.who, msg.Text(msg.RequestState))
 	}
-	return x.relay.lot.start(ctx, x.entry, x.who, x.caps, msg, name)
+	return x.relay.lot.start(ctx, x, msg, name, func(pk *parked) (*lease, error) {
+		return x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, pk)
+	})
 }
 
 // discover answers for a legacy backend from its handshake.

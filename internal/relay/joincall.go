@@ -29,33 +29,38 @@ func (j *join) call(ctx context.Context, c *call) (Response, error) {
 	if method == "logging/setLevel" {
 		return j.setLevel(ctx, msg), nil
 	}
-	f := finder{table: t, prefixed: j.s.relay.prefixed(t), gather: func(l catalog.List) []catalog.Part {
-		return j.gather(ctx, t, l).parts
-	}}
-	to, err := f.find(msg)
+	w, err := j.way(ctx, c)
 	if err != nil {
 		return Response{}, err
 	}
-	return j.forward(ctx, c, to)
+	reply, err := w.line.Call(ctx, w.out, w.sink)
+	if err != nil {
+		return Response{Event: reply.Event}, err
+	}
+	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }
 
-// forward sends a request to the backend it belongs to.
-func (j *join) forward(ctx context.Context, c *call, to found) (Response, error) {
+// way finds the backend that a request belongs to.
+func (j *join) way(ctx context.Context, c *call) (way, error) {
+	t := j.s.seen()
+	f := finder{table: t, prefixed: j.s.relay.prefixed(t), gather: func(l catalog.List) []catalog.Part {
+		return j.gather(ctx, t, l).parts
+	}}
+	to, err := f.find(c.msg)
+	if err != nil {
+		return way{}, err
+	}
 	name := to.entry.Backend.Name()
 	line, err := j.line(ctx, to.entry)
 	if err != nil {
-		return Response{}, err
+		return way{}, err
 	}
 	c.asker.backend, c.asker.name = name, to.own
 	c.changed = func(method string) bool { return j.changed(name, method) }
 	if to.entry.Timeout > 0 {
 		c.clock.relimit(to.entry.Timeout)
 	}
-	reply, err := line.Call(ctx, Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j})
-	if err != nil {
-		return Response{Event: reply.Event}, err
-	}
-	return restore(reply, c.msg.Field(c.msg.ID)), nil
+	return way{to.entry, line, Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}, nil
 }
 
 // joinSink is a call's sink on the joined endpoint, where a client's progress

@@ -47,6 +47,9 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	if msg.Method() != "subscriptions/listen" {
 		c.report(era.Modern, resp, err)
 	}
+	if told, ok := toldResponse(id, msg.Method(), err, era.Modern); ok {
+		return told
+	}
 	if err != nil {
 		return failed(id, err, era.Modern, resp.Event)
 	}
@@ -124,22 +127,35 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
 	rd.call.asker.backend = name
-	line, err := rd.line(ctx, to)
+	state, ours, err := rd.openState(name)
 	if err != nil {
 		return Reply{}, err
 	}
-	if !msg.MetaCapabilities.IsZero() {
-		caps := msg.Field(msg.MetaCapabilities)
-		switch _, ours := line.(*crossed); {
-		case rd.relay.desk == nil:
-			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithoutAsks(caps)})
-		case !ours && rd.relay.told(to.entry, rd.who, rd.caps) != rd.caps:
-			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: era.WithForm(caps)})
+	if state == nil && rd.tells(to) {
+		pk, err := rd.relay.lot.again(rd.who, era.Modern, name, to.own, msg)
+		if err != nil {
+			return Reply{}, err
+		}
+		if pk != nil {
+			reply, err := pk.serve(ctx, msg, rd)
+			if err != nil {
+				return reply, err
+			}
+			return rd.typed(name, reply)
 		}
 	}
-	state, err := rd.openState(name)
+	line, err := rd.line(ctx, to, ours)
 	if err != nil {
 		return Reply{}, err
+	}
+	lazy := false
+	if !msg.MetaCapabilities.IsZero() {
+		caps := msg.Field(msg.MetaCapabilities)
+		_, crosses := line.(*crossed)
+		lazy = !crosses && rd.lazy(to) && !rd.takesTasks()
+		if told := rd.tell(to.entry); (!crosses || rd.relay.desk == nil) && len(told) != len(caps) {
+			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: told})
+		}
 	}
 	if state != nil {
 		edits = append(edits, *state)
@@ -148,16 +164,36 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if err != nil {
 		return Reply{Event: reply.Event}, err
 	}
+	if lazy && asksPerson(&reply.Msg) {
+		reply, err = rd.takeOver(ctx, to, reply)
+		if err != nil {
+			return Reply{Event: reply.Event}, err
+		}
+	}
 	if reply.Status == 0 {
 		reply.Status = statusOf(&reply.Msg)
 	}
 	return rd.typed(name, reply)
 }
 
-// line gives the line for the request. A task of the gateway's own is where
-// its call is.
-func (rd *round) line(ctx context.Context, to found) (Line, error) {
-	if isTask(rd.call.msg.Method()) && strings.HasPrefix(to.own, ownTask) {
+// tell gives the capabilities object of the request as a modern backend gets
+// it. Of a task that a backend makes the questions pass through: there a
+// client that can show nothing is not said to show anything.
+func (rd *round) tell(e *Entry) []byte {
+	caps := rd.call.msg.Field(rd.call.msg.MetaCapabilities)
+	switch {
+	case rd.relay.desk == nil:
+		return era.WithoutAsks(caps)
+	case rd.lazy(found{entry: e}) && rd.takesTasks():
+		return caps
+	}
+	return rd.relay.tell(e, rd.who, rd.caps, era.Latest, caps)
+}
+
+// line gives the line for the request. A call that the gateway holds, and a
+// task of its own, are where it is.
+func (rd *round) line(ctx context.Context, to found, ours bool) (Line, error) {
+	if ours || isTask(rd.call.msg.Method()) && strings.HasPrefix(to.own, ownTask) {
 		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps}, nil
 	}
 	return rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))
@@ -330,6 +366,10 @@ func (j *modernJoin) gather(ctx context.Context, l catalog.List) gathered {
 		name := e.Backend.Name()
 		key := catalog.Key{Backend: name, Principal: j.who, Caps: era.CapsKey(caps), Version: msg.Text(msg.MetaVersion), List: l}
 		meta := append([]byte(nil), msg.Field(msg.Meta)...)
+		if told := j.tell(e); len(told) != len(caps) {
+			at := wire.Span{Start: msg.MetaCapabilities.Start - msg.Meta.Start, End: msg.MetaCapabilities.End - msg.Meta.Start}
+			meta = wire.Splice(nil, meta, wire.Edit{Span: at, With: told})
+		}
 		return j.relay.catalog.Get(ctx, key, func(ctx context.Context, _ catalog.Key) (*catalog.View, error) {
 			line, err := j.relay.stateless(ctx, e, j.who, j.caps, false)
 			if err != nil {

@@ -2,11 +2,8 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -32,6 +29,9 @@ func (pk *parked) mayTask(msg *wire.Message) bool {
 // becomeTask answers the request with a task. Where the client does not get
 // it the call is ended: nobody else knows of it.
 func (pk *parked) becomeTask(msg *wire.Message) (Reply, error) {
+	if !pk.leave() {
+		return Reply{}, errStays
+	}
 	pk.mu.Lock()
 	if pk.patient != nil {
 		pk.patient.Stop()
@@ -47,17 +47,30 @@ func (pk *parked) becomeTask(msg *wire.Message) (Reply, error) {
 	return reply, err
 }
 
-// task writes the members that every form of the task has.
+// task writes the members that every form of the task has. Where a person is
+// to answer on a page, it says on which.
 func (pk *parked) task(status string) []byte {
+	pk.mu.Lock()
+	updated, page := pk.updated, ""
+	for _, p := range pk.pages {
+		if !p.group {
+			page = p.link
+		}
+	}
+	pk.mu.Unlock()
 	b := wire.AppendString([]byte(`"taskId":`), pk.id)
 	b = append(b, `,"status":"`+status+`","createdAt":"`...)
 	b = pk.created.UTC().AppendFormat(b, time.RFC3339)
 	b = append(b, `","lastUpdatedAt":"`...)
-	b = time.Now().UTC().AppendFormat(b, time.RFC3339)
+	b = updated.UTC().AppendFormat(b, time.RFC3339)
 	b = append(b, `","ttlMs":`...)
 	b = strconv.AppendInt(b, pk.lot.relay.limits.CallCap.Milliseconds(), 10)
 	b = append(b, `,"pollIntervalMs":`...)
-	return strconv.AppendInt(b, pollEvery.Milliseconds(), 10)
+	b = strconv.AppendInt(b, pollEvery.Milliseconds(), 10)
+	if page != "" && status == "working" {
+		b = wire.AppendString(append(b, `,"statusMessage":`...), "A person must answer at "+page)
+	}
+	return b
 }
 
 // status is the task's, as the extension spells it, with the questions that
@@ -155,104 +168,6 @@ func (pk *parked) failure() ([]byte, error) {
 func (r *Relay) reply(msg *wire.Message, body []byte) (Reply, error) {
 	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, r.limits.Scan)
 	return Reply{Msg: m, Status: 200}, err
-}
-
-// Results keeps the responses of calls whose clients are away, so that they
-// outlive the gateway. Safe for concurrent use.
-type Results interface {
-	Keep(ctx context.Context, id string, value []byte, ttl time.Duration) error
-	// Kept gives a response, nil where there is none.
-	Kept(ctx context.Context, id string) ([]byte, error)
-}
-
-// uncollected is a response that waits for its client, as it is kept.
-type uncollected struct {
-	Who     ask.Principal
-	Backend string
-	Message []byte // the client's request
-	Reply   []byte // the backend's response
-	Code    ask.Code
-	Why     string // the gateway's own failure, where there is no response
-	Created time.Time
-}
-
-// keepTime bounds how long a response may take to be kept.
-const keepTime = 5 * time.Second
-
-// keepReply keeps the response of a call whose client is away: that of one
-// which may be a task for as long as a task was promised to last.
-func (pk *parked) keepReply() {
-	r := pk.lot.relay
-	if r.results == nil {
-		return
-	}
-	u := uncollected{Who: pk.who, Backend: pk.call.asker.backend, Message: pk.call.msg.Raw, Reply: pk.reply.Msg.Raw, Created: pk.created}
-	switch {
-	case pk.isCancelled():
-		u.Code, u.Why = ask.ClientCancelled, "The client cancelled the task."
-	case pk.err != nil:
-		why := ask.From(pk.err)
-		u.Code, u.Why = why.Code, why.Message
-	}
-	ttl := max(pk.away, time.Minute)
-	if pk.tasks {
-		ttl = max(ttl, r.limits.CallCap-time.Since(pk.created))
-	}
-	value, err := json.Marshal(u)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
-		defer cancel()
-		err = r.results.Keep(ctx, strings.TrimPrefix(pk.id, ownTask), value, ttl)
-	}
-	if err != nil {
-		r.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)
-	}
-}
-
-// find gives the call with this id of this principal: the one that is held,
-// or one whose response was kept before a restart.
-func (l *lot) find(ctx context.Context, who ask.Principal, id string) *parked {
-	l.mu.Lock()
-	pk := l.calls[id]
-	l.mu.Unlock()
-	if pk != nil && pk.who == who {
-		return pk
-	}
-	if pk != nil || l.relay.results == nil {
-		return nil
-	}
-	pk, err := l.kept(ctx, who, id)
-	if err != nil {
-		l.relay.log.Warn("a kept response cannot be read", "err", err)
-	}
-	return pk
-}
-
-func (l *lot) kept(ctx context.Context, who ask.Principal, id string) (*parked, error) {
-	value, err := l.relay.results.Kept(ctx, strings.TrimPrefix(id, ownTask))
-	if err != nil || value == nil {
-		return nil, err
-	}
-	var u uncollected
-	if err := json.Unmarshal(value, &u); err != nil {
-		return nil, err
-	}
-	if u.Who != who {
-		return nil, errors.New("it is somebody else's")
-	}
-	msg, err := wire.Scan(u.Message, l.relay.limits.Scan)
-	if err != nil {
-		return nil, err
-	}
-	pk := &parked{lot: l, id: id, who: who, created: u.Created, revived: true, tasks: true, done: make(chan struct{}), changed: make(chan struct{}, 1)}
-	pk.call = &call{asker: asker{relay: l.relay, backend: u.Backend, who: who}, msg: &msg}
-	if u.Code != "" {
-		pk.err = ask.Errorf(u.Code, u.Why)
-	} else if pk.reply.Msg, err = wire.Scan(u.Reply, l.relay.limits.Scan); err != nil {
-		return nil, err
-	}
-	close(pk.done)
-	return pk, nil
 }
 
 // tasked gives a server's capabilities with the tasks that the gateway makes

@@ -2,12 +2,14 @@ package relay
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -38,6 +40,25 @@ func (m *memory) Kept(_ context.Context, id string) ([]byte, error) {
 		return s.value, nil
 	}
 	return nil, nil
+}
+
+func (m *memory) Drop(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.kept, id)
+	return nil
+}
+
+func (m *memory) Below(_ context.Context, prefix string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for id, s := range m.kept {
+			if strings.HasPrefix(id, prefix+".") && time.Now().Before(s.until) && !yield(s.value, nil) {
+				return
+			}
+		}
+	}
 }
 
 // tasking is a relay in which calls of the server "old" may become tasks.
@@ -225,4 +246,98 @@ func TestUncollectedResponseIsKept(t *testing.T) {
 		}
 		r.Close()
 	})
+}
+
+// A call that a group answers becomes a task at once, where its client takes
+// tasks: nothing that the client could do would end the wait.
+func TestGroupAnsweredCallBecomesATaskAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r := tasking(t, &runs)
+		r.pages = fakePages{}
+		r.table.Load().entries[0].AnsweredBy = "approvers"
+		began := time.Now()
+		m := callWith(r, alice, formAndTasks, "tools/call", "")
+		if took := time.Since(began); m.Text(m.ResultType) != "task" || member(m, "status") != `"working"` || took > time.Second {
+			t.Fatalf("after %s: %s", took, m.Raw)
+		}
+		if strings.Contains(string(m.Raw), fakePages{}.Link("")) {
+			t.Errorf("the caller is sent to the group's page: %s", m.Raw)
+		}
+		r.Close()
+	})
+}
+
+// A client that can show nothing and takes tasks learns from the task where
+// its person is to go.
+func TestTaskNamesThePageThatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r := tasking(t, &runs)
+		r.pages = fakePages{}
+		const caps = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+		m := callWith(r, alice, caps, "tools/call", "")
+		if m.Text(m.ResultType) != "task" || !strings.Contains(member(m, "statusMessage"), fakePages{}.Link("")) {
+			t.Fatalf("the call: %s", m.Raw)
+		}
+		id := taskOf(m)
+		answerAsks(t, r, alice, `{"n":7}`)
+		m = callWith(r, alice, caps, "tasks/get", `,"taskId":`+id)
+		if member(m, "status") != `"completed"` || !strings.Contains(member(m, "result"), `{"n":7}`) || !wire.Get(m.Raw, m.Result, "statusMessage").IsZero() {
+			t.Errorf("the task: %s", m.Raw)
+		}
+		r.Close()
+	})
+}
+
+// A task says when it last changed, not when it was looked at.
+func TestTaskSaysWhenItLastChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		r := tasking(t, &runs)
+		began := time.Now()
+		id := taskOf(callWith(r, alice, formAndTasks, "tools/call", ""))
+		updated := func() string {
+			m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id)
+			return strings.Trim(member(m, "lastUpdatedAt"), `"`)
+		}
+		time.Sleep(30 * time.Minute)
+		if got, want := updated(), began.UTC().Format(time.RFC3339); got != want {
+			t.Errorf("before the answer it last changed at %s, want %s", got, want)
+		}
+		callWith(r, alice, formAndTasks, "tasks/update", `,"taskId":`+id+`,"inputResponses":{"q1":{"action":"decline"}}`)
+		synctest.Wait()
+		ended := time.Now().UTC().Format(time.RFC3339)
+		time.Sleep(30 * time.Minute)
+		if got := updated(); got != ended {
+			t.Errorf("afterwards it last changed at %s, want %s", got, ended)
+		}
+		r.Close()
+	})
+}
+
+// A response that comes while the client is being given its task is kept.
+func TestResponseThatMeetsItsTaskIsKept(t *testing.T) {
+	runs := 0
+	r := tasking(t, &runs)
+	msg := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
+	pk := r.lot.newParked(&r.table.Load().entries[0], alice.Principal, era.Modern, Manner{})
+	c, _ := newCall(t.Context(), &msg, nil, asker{relay: r, backend: "old", who: alice.Principal}, time.Minute, time.Hour)
+	pk.call, pk.reply = c, Reply{Msg: scan(okTo(&msg, `{"n":7}`))}
+	if err := r.lot.admit(pk); err != nil {
+		t.Fatal(err)
+	}
+	pk.board(&msg, silent{})
+	if _, err := pk.becomeTask(&msg); err != nil {
+		t.Fatal(err)
+	}
+	c.finish()
+	pk.finished()
+	if len(r.results.(*memory).kept) != 1 {
+		t.Error("the response was not kept")
+	}
+	if _, err := pk.becomeTask(&msg); err != errStays {
+		t.Errorf("a call that is over became a task: %v", err)
+	}
+	r.Close()
 }

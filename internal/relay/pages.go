@@ -1,11 +1,13 @@
 package relay
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -18,42 +20,86 @@ type Pages interface {
 	Opens(who ask.Principal) bool
 }
 
+// standing is what is known of whoever a backend asks through a client that
+// declared caps, but for the question itself.
+func (r *Relay) standing(e *Entry, who ask.Principal, caps era.Caps) exchange.Standing {
+	return exchange.Standing{
+		Group: e != nil && e.AnsweredBy != "" && r.pages != nil,
+		Pages: r.pages != nil && r.pages.Opens(who),
+		Forms: caps.Form, Links: caps.URL,
+	}
+}
+
 // told gives what a backend is told that a client can be asked: what the
 // client declared, and what the gateway's pages can do in its place, and
-// nothing that nobody could deliver.
-func (r *Relay) told(e *Entry, who ask.Principal, caps era.Caps) era.Caps {
-	if r.desk != nil && r.pages != nil && e != nil && (e.AnsweredBy != "" || caps.URL && r.pages.Opens(who)) {
-		caps.Form = true
+// nothing that nobody could deliver, nor that this version does not have.
+func (r *Relay) told(e *Entry, who ask.Principal, caps era.Caps, version string) era.Caps {
+	if r.desk == nil || e == nil {
+		return caps
 	}
-	return caps
+	s := r.standing(e, who, caps)
+	s.Live, s.Call = true, true
+	form, url := era.Elicits(version)
+	s.Kind, s.Takes = ask.Form, caps.Form
+	told := caps
+	told.Form = caps.Form || form && len(exchange.Ladder(s.Reach())) > 0
+	s.Kind, s.Takes = ask.URL, caps.URL
+	told.URL = caps.URL || url && len(exchange.Ladder(s.Reach())) > 0
+	return told
 }
 
 // tell is told for the object of capabilities in which a client declared have.
-func (r *Relay) tell(e *Entry, who ask.Principal, have era.Caps, raw []byte) []byte {
-	if r.told(e, who, have) == have {
-		return raw
-	}
-	return era.WithForm(raw)
+func (r *Relay) tell(e *Entry, who ask.Principal, have era.Caps, version string, raw []byte) []byte {
+	told := r.told(e, who, have, version)
+	return era.WithModes(raw, told.Form && !have.Form, told.URL && !have.URL)
 }
 
-// opens reports whether there are pages that somebody can open.
-func (r *Relay) opens(who ask.Principal) bool { return r.pages != nil && r.pages.Opens(who) }
+// mute reports whether a client can show neither forms nor links, and its
+// person has pages instead, to which the end of a call leads them.
+func (r *Relay) mute(e *Entry, who ask.Principal, caps era.Caps) bool {
+	return r.desk != nil && !caps.Form && !caps.URL && r.standing(e, who, caps).Pages
+}
 
 // ways says who is asked a question of this kind, and how they are reached.
-func (a asker) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
-	switch {
-	case kind == ask.Form && e != nil && e.AnsweredBy != "":
-		return ask.Addressee{Group: e.AnsweredBy}, desk.Ways{Page: true}
-	case kind == ask.Connect && (to == nil || !a.caps.URL || !a.relay.opens(a.who)):
-	case kind == ask.Connect:
-		return ask.Addressee{Principal: a.who}, desk.Ways{Link: &link{peer: to, pages: a.relay.pages}}
-	case to == nil:
-	case kind == ask.Form && !a.caps.Form:
-		return ask.Addressee{Principal: a.who}, desk.Ways{Link: &link{peer: to, pages: a.relay.pages}}
-	default:
-		return ask.Addressee{Principal: a.who}, desk.Ways{Client: to}
+func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
+	a := k.asker
+	s := a.relay.standing(e, a.who, a.caps)
+	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
+	s.Takes = era.CheckCaps(kind, k.q.Params, a.caps) == nil
+	s.Call = slices.ContainsFunc(k.calls, func(c *call) bool { return c.pk != nil })
+	reach := s.Reach()
+	whom := ask.Addressee{Principal: a.who}
+	if s.Group && kind == ask.Form {
+		whom = ask.Addressee{Group: e.AnsweredBy}
+	} else if reach.Page {
+		reach.Page = k.admit()
 	}
-	return ask.Addressee{Principal: a.who}, desk.Ways{}
+	w := desk.Ways{Page: reach.Page}
+	if reach.Client {
+		w.Client = to
+	}
+	if reach.Link {
+		w.Link = &link{peer: to, pages: a.relay.pages}
+	}
+	if reach.Page {
+		k.told = whom.Group == ""
+		w.Waits = k.waitsOnPage
+		if reach.Client {
+			w.Doubt = a.manner.Doubt
+		}
+	}
+	return whom, w
+}
+
+// admit makes room for the calls that may have to outlive their requests. It
+// is false where there is none for any of them.
+func (k *carried) admit() (some bool) {
+	for _, c := range k.calls {
+		if c.pk != nil && c.pk.lot.admit(c.pk) == nil {
+			some = true
+		}
+	}
+	return some
 }
 
 // link shows an ask as a link to its page, at a client that can offer links

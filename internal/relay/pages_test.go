@@ -81,14 +81,16 @@ func TestALinkThatIsDeclinedDeclinesTheForm(t *testing.T) {
 // person has no pages is not said to have forms.
 func TestPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 	for name, tt := range map[string]struct {
-		who  Caller
-		caps string
-		want bool
+		who   Caller
+		caps  string
+		want  bool   // the server is told of forms
+		asked string // what the client gets
 	}{
-		"a person with pages, a client with links":     {alice, linkCaps, true},
-		"a person without pages":                       {person("bob"), linkCaps, false},
-		"a person with pages, a client without links":  {alice, `{}`, false},
-		"a person without pages, a client with a form": {person("bob"), `{"elicitation":{"form":{}}}`, true},
+		"a person with pages, a client with links":     {alice, linkCaps, true, "input_required"},
+		"a person without pages":                       {person("bob"), linkCaps, false, "complete"},
+		"a person with pages, a client without links":  {alice, `{}`, true, "complete"},
+		"nobody with pages, a client without links":    {person("bob"), `{}`, false, "complete"},
+		"a person without pages, a client with a form": {person("bob"), `{"elicitation":{"form":{}}}`, true, "input_required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -97,8 +99,11 @@ func TestPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 				r := newRelay(t, server)
 				r.pages = fakePages{}
 				m := callWith(r, tt.who, tt.caps, "tools/call", "")
-				if asked := m.Text(m.ResultType) == "input_required"; asked != tt.want {
-					t.Errorf("asked %t: %s", asked, m.Raw)
+				if m.Text(m.ResultType) != tt.asked {
+					t.Errorf("the client got %s", m.Raw)
+				}
+				if refused := strings.Contains(string(m.Raw), "requiredCapabilities"); refused == tt.want {
+					t.Errorf("the server was refused %t: %s", refused, m.Raw)
 				}
 				if hello := string(server.opened[0].Params); strings.Contains(hello, `"form":{}`) != tt.want {
 					t.Errorf("the server was told %s", hello)

@@ -38,8 +38,9 @@ type leaseKey struct {
 
 // lease is one session, in the hands of one request.
 type lease struct {
-	key  leaseKey
-	line Line
+	key    leaseKey
+	line   Line
+	single bool // it is for one call, and never kept
 
 	mu     sync.Mutex
 	holder holder      // who gets what belongs to no call; nil while idle
@@ -85,7 +86,8 @@ func (p *pool) pop(key leaseKey) *lease {
 	return l
 }
 
-func (p *pool) open(ctx context.Context, e *Entry, key leaseKey, have era.Caps, msg *wire.Message, h holder) (*lease, error) {
+// hello gives the parameters of a handshake for the caller of msg.
+func (p *pool) hello(msg *wire.Message) []byte {
 	caps := era.WithoutTasks(msg.Field(msg.MetaCapabilities))
 	if p.relay.desk == nil {
 		caps = era.WithoutAsks(caps)
@@ -97,8 +99,12 @@ func (p *pool) open(ctx context.Context, e *Entry, key leaseKey, have era.Caps, 
 	} else {
 		params = append(params, p.relay.info...)
 	}
+	return append(params, '}')
+}
+
+func (p *pool) open(ctx context.Context, e *Entry, key leaseKey, have era.Caps, msg *wire.Message, h holder) (*lease, error) {
 	l := &lease{key: key, holder: h}
-	line, err := p.relay.openLine(ctx, e, have, Hello{Principal: key.who, Params: append(params, '}'), Events: &leaseEvents{p.relay, l}})
+	line, err := p.relay.openLine(ctx, e, have, Hello{Principal: key.who, Params: p.hello(msg), Events: &leaseEvents{p.relay, l}})
 	if err != nil {
 		return nil, unwelcome(key.backend.Name(), err)
 	}
@@ -123,7 +129,7 @@ func (p *pool) keep(l *lease, clean bool) bool {
 	l.hold(nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !clean || p.closed || len(p.idle[l.key]) >= maxIdle {
+	if !clean || l.single || p.closed || len(p.idle[l.key]) >= maxIdle {
 		return false
 	}
 	p.idle[l.key] = append(p.idle[l.key], l)

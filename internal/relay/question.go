@@ -30,6 +30,10 @@ type asker struct {
 	// during and name say what was being called, and client by what, where
 	// that is known.
 	during, name, client string
+	// version is the protocol's towards the backend, manner how the client is
+	// treated.
+	version string
+	manner  Manner
 	// of is the legacy session that is served, nil where there is none.
 	of *Session
 	// alone says that nobody can be asked in the middle of this request: the
@@ -62,7 +66,7 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	}
 	e := r.table.Load().byName[a.backend]
 	if q.Kind == 0 {
-		if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps)); err != nil {
+		if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps, a.version)); err != nil {
 			a.turnDown(q, err)
 			return
 		}
@@ -78,7 +82,7 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	for _, c := range calls {
 		c.clock.pause()
 	}
-	whom, ways := a.ways(e, kind, to)
+	whom, ways := k.ways(e, kind, to)
 	k.open(r.desk.Ask(ask.Ask{
 		Kind: kind, Method: method, Params: params,
 		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
@@ -91,6 +95,10 @@ type carried struct {
 	asker asker
 	q     *Question
 	calls []*call
+
+	// told says that the ask can come to wait on a page of the caller's, whose
+	// call then ends with the link.
+	told bool
 
 	opened chan struct{} // closed once the desk has the ask, and id is set
 	over   chan struct{} // closed once it has settled and its backend was told
@@ -182,6 +190,9 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 			c.suspend()
 		}
 		c.settled(k)
+		if c.pk != nil {
+			c.pk.unpaged(k)
+		}
 		c.clock.resume()
 	}
 	return undelivered

@@ -58,6 +58,8 @@ type Config struct {
 	Desk    *desk.Desk
 	Pages   Pages
 	Results Results
+	Home    string  // the gateway's, as a word of an id of Results
+	Clients Clients // how clients are treated beyond what they declare
 	Ring    *seal.Ring
 	Catalog *catalog.Cache
 	Log     *slog.Logger
@@ -102,6 +104,8 @@ type Relay struct {
 	desk    *desk.Desk
 	pages   Pages
 	results Results
+	home    string
+	clients Clients
 	ring    *seal.Ring
 	catalog *catalog.Cache
 	log     *slog.Logger
@@ -139,21 +143,26 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: no catalog given")
 	case cfg.Log == nil:
 		return nil, errors.New("relay: no logger given")
+	case cfg.Results != nil && cfg.Home == "":
+		return nil, errors.New("relay: no home given")
 	case cfg.Cross == nil:
 		return nil, errors.New("relay: no way to cross eras given")
 	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0 ||
 		cfg.Limits.Away <= 0 || cfg.Limits.Round <= 0 || cfg.Limits.Parked <= 0:
 		return nil, errors.New("relay: every limit must be set")
 	}
+	if err := cfg.Clients.check(); err != nil {
+		return nil, err
+	}
 	r := &Relay{
-		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, home: cfg.Home, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
 		sessions: make(map[*Session]struct{}),
 	}
 	r.pool = &pool{relay: r, idle: make(map[leaseKey][]*lease)}
-	r.lot = &lot{relay: r, calls: make(map[string]*parked), each: make(map[ask.Principal]int)}
+	r.lot = &lot{relay: r, calls: make(map[string]*parked), each: make(map[ask.Principal]int), told: make(map[string][]*parked)}
 	r.table.Store(newTable(cfg.Entries))
 	return r, nil
 }

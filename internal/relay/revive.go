@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ type thread struct {
 	Name    string        // what it calls, in the backend's own names
 	Caps    era.Caps
 	Client  string
+	Manner  Manner // how the client is treated
 
 	// Of a call of a legacy session.
 	At      string `json:",omitempty"`
@@ -32,8 +34,10 @@ type thread struct {
 	CapsKey string `json:",omitempty"`
 	Mark    []byte `json:",omitempty"` // the surface's own
 
-	// Of a call of a modern client.
+	// Of a call that outlives its request.
 	Parked string        `json:",omitempty"`
+	Told   bool          `json:",omitempty"` // its client was told to call again, or will be; it may be a legacy one
+	Era    era.Era       `json:",omitempty"`
 	Round  int           `json:",omitempty"`
 	Key    string        `json:",omitempty"`
 	Away   time.Duration `json:",omitempty"`
@@ -46,8 +50,10 @@ func (k *carried) waits(to Peer) desk.Asker {
 		return by
 	}
 	c := k.calls[0]
-	if o, parked := to.(*offer); parked {
-		by.Kept, by.Group = true, o.id
+	if _, parked := to.(*offer); parked {
+		by.Kept, by.Group = true, c.pk.id
+	} else if k.told {
+		by.Group = c.pk.id
 	} else {
 		by.Group = k.asker.session + "/" + wire.IDKey(c.msg.Field(c.msg.ID))
 	}
@@ -58,11 +64,16 @@ func (k *carried) waits(to Peer) desk.Asker {
 // thread describes the call as it stands.
 func (k *carried) thread(c *call, to Peer) []byte {
 	a := k.asker
-	t := thread{Who: a.who, Handle: k.q.Resume, Message: c.msg.Raw, Name: a.name, Caps: a.caps, Client: a.client}
-	if o, parked := to.(*offer); parked {
-		o.mu.Lock()
-		t.Parked, t.Round, t.Key, t.Away = o.id, o.round, o.key, o.away
-		o.mu.Unlock()
+	t := thread{Who: a.who, Handle: k.q.Resume, Message: c.msg.Raw, Name: a.name, Caps: a.caps, Client: a.client, Manner: a.manner}
+	o, parked := to.(*offer)
+	if parked {
+		t.Key = o.key
+	}
+	if parked || k.told {
+		pk := c.pk
+		pk.mu.Lock()
+		t.Parked, t.Round, t.Away, t.Era, t.Told = pk.id, pk.round, pk.away, pk.era, pk.told || k.told
+		pk.mu.Unlock()
 	} else {
 		s := a.of
 		if t.Mark = to.Mark(); s == nil || t.Mark == nil {
@@ -161,7 +172,7 @@ func (x *revival) asker() asker {
 	t := x.threads[0]
 	return asker{
 		relay: x.relay, backend: x.entry.Backend.Name(), who: t.Who, session: x.first.Session,
-		caps: t.Caps, during: x.msg.Method(), name: t.Name, client: t.Client,
+		caps: t.Caps, version: era.LatestLegacy, manner: t.Manner, during: x.msg.Method(), name: t.Name, client: t.Client,
 	}
 }
 
@@ -174,7 +185,15 @@ func (x *revival) carry(group []desk.Stored, c *call, questions []*Question, to 
 			c.clock.pause()
 		}
 		k.open(s.Ask.ID)
-		_, ways := c.asker.ways(x.entry, s.Ask.Kind, to(i))
+		var ways desk.Ways
+		if x.threads[i].Told {
+			k.told, ways.Page = true, true
+			if s.Open {
+				k.waitsOnPage(&s.Ask)
+			}
+		} else {
+			_, ways = k.ways(x.entry, s.Ask.Kind, to(i))
+		}
 		revived[i] = desk.Revived{Asker: desk.Asker{Settled: k.settle}, Ways: ways}
 	}
 }
@@ -184,8 +203,8 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	r, t := x.relay, x.threads[0]
 	s := &Session{
 		relay: r, at: t.At, id: x.first.Session, who: t.Who, access: nothing{},
-		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client,
-		ready: make(chan struct{}), calls: make(map[string]*call),
+		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client, manner: t.Manner,
+		ready: make(chan struct{}), calls: make(map[string]*call), idle: make(chan struct{}),
 	}
 	close(s.ready)
 	solo := r.solo(r.table.Load(), t.At) != nil
@@ -287,36 +306,42 @@ func (nothing) Key() string              { return "" }
 func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	l, t := x.relay.lot, x.threads[0]
 	pk := &parked{
-		lot: l, id: t.Parked, who: t.Who, away: t.Away, revived: true, tasks: x.entry.Tasks, created: x.first.Asked,
+		lot: l, id: t.Parked, who: t.Who, era: era.Modern, away: t.Away, manner: t.Manner, revived: true, tasks: x.entry.Tasks, created: x.first.Asked, updated: time.Now(),
 		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
 	}
 	for _, t := range x.threads {
 		pk.round = max(pk.round, t.Round)
-		if n, err := strconv.Atoi(t.Key[1:]); err == nil {
+		if n, err := strconv.Atoi(strings.TrimPrefix(t.Key, "q")); err == nil {
 			pk.keys = max(pk.keys, n)
+		}
+		if t.Told {
+			pk.told, pk.era = true, t.Era
 		}
 	}
 	if err := l.admit(pk); err != nil {
 		return err
 	}
-	pk.lease = &lease{key: leaseKey{x.entry.Backend, pk.who, "revived"}, holder: pk}
+	held := &lease{key: leaseKey{x.entry.Backend, pk.who, "revived"}, holder: pk}
 	c, life := newCall(context.Background(), x.msg, nil, x.asker(), x.relay.timeout(x.entry), x.relay.limits.CallCap)
-	pk.call = c
-	resumed, err := x.resume(Hello{Principal: pk.who, Events: &leaseEvents{x.relay, pk.lease}}, pk)
+	pk.call, c.pk = c, pk
+	resumed, err := x.resume(Hello{Principal: pk.who, Events: &leaseEvents{x.relay, held}}, pk)
 	if err != nil {
 		// Its client is told when it comes back.
 		c.finish()
-		pk.err = lostCall(err)
+		pk.err, pk.over = lostCall(err), true
+		if pk.told {
+			pk.err = lostWork(err)
+		}
 		close(pk.done)
 		pk.wait()
 		return err
 	}
 	plant.Kill("relay.resumed.parked")
-	pk.lease.line = resumed.Line
+	pk.line = resumed.Line
 	offers := make([]*offer, len(group))
 	for i, s := range group {
 		offers[i] = &offer{pk, x.threads[i].Key}
-		if s.Open && (c.asker.caps.Form || s.Ask.Kind != ask.Form) {
+		if s.Open && !x.threads[i].Told && (c.asker.caps.Form || s.Ask.Kind != ask.Form) {
 			_ = offers[i].Show(&s.Ask)
 		}
 	}
@@ -326,13 +351,19 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 		pk.reply, pk.err = resumed.Wait(life)
 		c.finish()
 		pk.finished()
-		closeLine(pk.lease.line)
+		closeLine(pk.line)
 	})
 	return nil
 }
 
 // wait begins the wait for a client that was sent away.
 func (pk *parked) wait() {
+	if pk.told {
+		if err := pk.await(); err != nil {
+			pk.lot.relay.log.Warn("nobody finds a call that was taken up after a restart", "backend", pk.call.asker.backend, "err", err)
+		}
+		return
+	}
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	patience := pk.away

@@ -26,6 +26,7 @@ type Session struct {
 	caps    era.Caps
 	hello   []byte // initialize params as backends get them
 	client  string // what the client calls itself
+	manner  Manner
 	capsKey string
 
 	soloEntry *Entry
@@ -38,7 +39,9 @@ type Session struct {
 	mu     sync.Mutex
 	calls  map[string]*call // in flight, by id
 	closed bool
-	flight sync.WaitGroup // the calls
+	idle   chan struct{} // closed once the session is and no call is in flight
+	lent   int           // calls that go on without their client, over the session's lines
+	ending bool          // the lines are to be closed when the last of them ends
 }
 
 // Initialize opens a legacy session at an endpoint that the relay knows. id
@@ -57,7 +60,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 	s := &Session{
 		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer,
 		ready: make(chan struct{}),
-		calls: make(map[string]*call),
+		calls: make(map[string]*call), idle: make(chan struct{}),
 	}
 	if r.desk == nil && !capsAt.IsZero() {
 		params = wire.Splice(nil, params, wire.Edit{Span: capsAt, With: era.WithoutAsks(caps)})
@@ -65,7 +68,8 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 	}
 	s.hello, s.capsKey = params, era.CapsKey(caps)
 	if at, err := wire.Value(params); err == nil {
-		s.client = clientName(wire.Get(params, at, "clientInfo").Of(params))
+		info := wire.Get(params, at, "clientInfo").Of(params)
+		s.client, s.manner = clientName(info), r.clients.of(info)
 	}
 
 	t := r.table.Load().seenBy(who.Access)
@@ -130,6 +134,9 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 	case "initialize":
 		return fail(id, ask.Errorf(ask.BadMessage, "This session is initialized already."), era.Legacy)
 	}
+	if s.tells(msg.Method()) {
+		return s.callAside(ctx, msg, peer)
+	}
 	c, ctx := newCall(ctx, msg, peer, s.asker(s.soloName(), msg), s.relay.timeout(s.soloEntry), s.relay.limits.CallCap)
 	defer c.finish()
 	key := wire.IDKey(id)
@@ -157,17 +164,16 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 
 // forward passes a request of a solo session on as it is.
 func (s *Session) forward(ctx context.Context, c *call) (Response, error) {
-	f := s.soloEntry.Filter
-	method := c.msg.Method()
-	if method == "tools/call" && !f.Allows(c.asker.name) {
-		return Response{}, noTool(c.asker.name)
+	w, err := s.way(ctx, c)
+	if err != nil {
+		return Response{}, err
 	}
-	reply, err := s.soloLine.Call(ctx, Outgoing{Msg: c.msg, Name: c.asker.name}, c)
+	reply, err := w.line.Call(ctx, w.out, w.sink)
 	if err != nil {
 		return Response{Event: reply.Event}, err
 	}
-	if method == "tools/list" {
-		if reply, err = filterTools(f, reply); err != nil {
+	if c.msg.Method() == "tools/list" {
+		if reply, err = filterTools(w.entry.Filter, reply); err != nil {
 			return Response{}, err
 		}
 	}
@@ -182,7 +188,7 @@ func (s *Session) soloName() string {
 }
 
 func (s *Session) asker(backend string, msg *wire.Message) asker {
-	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, client: s.client, caps: s.caps, of: s}
+	a := asker{relay: s.relay, backend: backend, who: s.who, session: s.id, client: s.client, caps: s.caps, version: s.version, manner: s.manner, of: s}
 	if msg != nil {
 		a.during = msg.Method()
 		a.name, _ = era.NameOf(msg)
@@ -203,15 +209,16 @@ func (s *Session) begin(key string, c *call) error {
 		return ask.Errorf(ask.TooManyOpen, "This session has as many calls in flight as it may have (limits.calls_per_session).")
 	}
 	s.calls[key] = c
-	s.flight.Add(1)
 	return nil
 }
 
 func (s *Session) finished(key string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.calls, key)
-	s.mu.Unlock()
-	s.flight.Done()
+	if s.closed && len(s.calls) == 0 {
+		close(s.idle)
+	}
 }
 
 // Notify passes a client's notification on, or acts on it.
@@ -268,7 +275,8 @@ func (s *Session) Answer(msg *wire.Message) error {
 }
 
 // Close ends the session: its asks and calls first, then its lines. It waits
-// for the lines.
+// for the lines, but for those over which a call goes on whose client was told
+// to call again: they are closed when it ends.
 func (s *Session) Close(ctx context.Context, why *ask.Error) {
 	s.mu.Lock()
 	if s.closed {
@@ -280,30 +288,33 @@ func (s *Session) Close(ctx context.Context, why *ask.Error) {
 	for _, c := range s.calls {
 		calls = append(calls, c)
 	}
+	if len(calls) == 0 {
+		close(s.idle)
+	}
 	s.mu.Unlock()
 	for _, c := range calls {
 		c.end(why)
 	}
 	// A line knows only after its calls whether its session must go on.
-	waitFor(ctx, &s.flight)
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	s.ending = true
+	lent := s.lent > 0
+	s.mu.Unlock()
+	if !lent {
+		s.closeLines(ctx)
+	}
+}
+
+func (s *Session) closeLines(ctx context.Context) {
 	if s.soloLine != nil {
 		s.soloLine.Close(ctx)
 		return
 	}
 	s.join.close(ctx)
-}
-
-// waitFor waits for a group, or until ctx ends.
-func waitFor(ctx context.Context, group *sync.WaitGroup) {
-	done := make(chan struct{})
-	go func() {
-		group.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
 }
 
 // soloEvents takes what the backend of a solo session sends outside any

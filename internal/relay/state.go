@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"time"
@@ -54,32 +55,33 @@ func (rd *round) sealState(backend string, state *string, patience time.Duration
 }
 
 // openState gives the edit that restores the backend's own requestState in a
-// retry, or nil where the request carries none.
-func (rd *round) openState(backend string) (*wire.Edit, error) {
+// retry, or nil where the request carries none. ours says that the state is
+// that of a call which the gateway holds.
+func (rd *round) openState(backend string) (edit *wire.Edit, ours bool, err error) {
 	msg := rd.call.msg
 	if msg.RequestState.IsZero() {
-		return nil, nil
+		return nil, false, nil
 	}
 	bound, err := rd.bound(backend)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	plain, err := rd.relay.ring.Unseal(seal.State, bound, msg.Text(msg.RequestState))
 	if err != nil || len(plain) < stateHead {
-		return nil, ask.Wrap(ask.BadState, "The requestState is not one that was given out for this call.", err)
+		return nil, false, ask.Wrap(ask.BadState, "The requestState is not one that was given out for this call.", err)
 	}
 	flags, own := plain[stateExpires], plain[stateHead:]
 	if time.Now().Unix() > int64(binary.BigEndian.Uint64(plain)) {
 		if flags&stateAsks != 0 {
-			return nil, ask.Errorf(ask.Timeout, "The question was not answered in time. Call again to be asked anew.")
+			return nil, false, ask.Errorf(ask.Timeout, "The question was not answered in time. Call again to be asked anew.")
 		}
-		return nil, ask.Errorf(ask.BadState, "The requestState has expired. Call again without it.")
+		return nil, false, ask.Errorf(ask.BadState, "The requestState has expired. Call again without it.")
 	}
 	if flags&stateOurs != 0 {
 		edit := wire.Drop(msg.Raw, msg.Params, msg.RequestState)
-		return &edit, nil
+		return &edit, false, nil
 	}
-	return &wire.Edit{Span: msg.RequestState, With: wire.AppendString(nil, string(own))}, nil
+	return &wire.Edit{Span: msg.RequestState, With: wire.AppendString(nil, string(own))}, bytes.HasPrefix(own, []byte(ownTask)), nil
 }
 
 // bound is what a state is bound to.

@@ -18,14 +18,14 @@ const (
 
 // conduct calls the backend. One that refuses until pages were opened
 // (-32042) has ended its call with that, so it is called anew when they were.
-func (pk *parked) conduct(ctx context.Context, out Outgoing) (Reply, error) {
+func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
-		reply, err := pk.lease.line.Call(ctx, out, pk)
+		reply, err := pk.line.Call(ctx, out, sink)
 		if err != nil || string(reply.Msg.Field(reply.Msg.ErrorCode)) != "-32042" {
 			return reply, err
 		}
-		if err := pk.visit(ctx, &reply.Msg, agreed); err != nil {
+		if err := pk.visit(ctx, &reply.Msg, agreed, sink); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -34,7 +34,7 @@ func (pk *parked) conduct(ctx context.Context, out Outgoing) (Reply, error) {
 
 // visit has the pages opened that the backend names, each asked for once, and
 // waits until the backend says that they are finished, or a while.
-func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool) error {
+func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool, sink Sink) error {
 	var pages [][]byte
 	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
 		url, _ := wire.Unquote(wire.Get(m.Raw, at, "url").Of(m.Raw))
@@ -50,7 +50,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
 	answers := make(chan ask.Answer, len(pages))
 	for _, params := range pages {
-		pk.Question(&Question{
+		sink.Question(&Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
 			Reply: func(_ context.Context, result, _ []byte) error {
 				answers <- answerIn(result, wire.Span{End: len(result)})

@@ -31,9 +31,10 @@ const (
 	Cursor  Purpose = "cursor"        // the cursor of a paged list
 	Audit   Purpose = "audit"         // the digest of an answer in the audit
 	File    Purpose = "file"          // a file that somebody gave, its id, and its link
+	Call    Purpose = "call"          // the digest by which a repeated call is known
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32

@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var purposes = []seal.Purpose{
-	seal.Ask, seal.Session, seal.Event, seal.State, seal.Task, seal.Resume, seal.Secret, seal.Cursor, seal.Audit, seal.File,
+	seal.Ask, seal.Session, seal.Event, seal.State, seal.Task, seal.Resume, seal.Secret, seal.Cursor, seal.Audit, seal.File, seal.Call,
 }
 
 func key(c byte) []byte { return bytes.Repeat([]byte{c}, seal.KeySize) }

@@ -15,17 +15,19 @@ const (
 )
 
 // TestCapabilitiesToldAreTheClients: a backend is told exactly what the
-// connected client declared, in every mode, joined with the forms that the
-// pages deliver where a client can be handed the link and its person can open
-// it, and nothing when questions are switched off (E1, S1, R1, A2, A15).
+// connected client declared, in every mode, joined with what the pages deliver
+// where a client can be handed the link and its person can open it: forms to
+// one that offers links, and both to one that can show nothing; and nothing when questions are switched off (E1, S1, R1, A2, A15).
 func TestCapabilitiesToldAreTheClients(t *testing.T) {
 	for _, tt := range []struct{ name, config, caps, told string }{
-		{"nothing", "", `{}`, `{}`},
+		{"nothing", "", `{}`, `{"elicitation":{"form":{},"url":{}}}`},
+		{"nothing, without pages", robot, `{}`, `{}`},
 		{"elicitation", "", `{"elicitation":{}}`, `{"elicitation":{}}`},
 		{"form", "", `{"elicitation":{"form":{}}}`, `{"elicitation":{"form":{}}}`},
 		{"url", "", `{"elicitation":{"url":{}}, "roots":{"listChanged":true}}`, `{"elicitation":{"form":{},"url":{}}, "roots":{"listChanged":true}}`},
 		{"url, without pages", robot, `{"elicitation":{"url":{}}, "roots":{}}`, `{"elicitation":{"url":{}}, "roots":{}}`},
-		{"sampling", "", `{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`, `{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`},
+		{"sampling", "", `{"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`, `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"experimental":{"x":{"n":1.10}}}`},
+		{"sampling, without pages", robot, `{"sampling":{"tools":{}}}`, `{"sampling":{"tools":{}}}`},
 		{"all", "", rig.AllCaps, rig.AllCaps},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,7 +64,7 @@ func TestRefusals(t *testing.T) {
 	url := `{"mode":"url","message":"m","url":"https://example.com/","elicitationId":"e"}`
 	sampling := `{"messages":[],"maxTokens":1}`
 	cases := []struct{ name, config, caps, method, params, code, reason string }{
-		{"no elicitation", "", `{}`, "elicitation/create", formParams, "-32601", "client_lacks_capability"},
+		{"no elicitation", robot, `{}`, "elicitation/create", formParams, "-32601", "client_lacks_capability"},
 		{"no sampling", "", `{"elicitation":{}}`, "sampling/createMessage", sampling, "-32601", "client_lacks_capability"},
 		{"no roots", "", `{"elicitation":{}}`, "roots/list", `{}`, "-32601", "client_lacks_capability"},
 		{"sampling without tools", "", `{"sampling":{}}`, "sampling/createMessage", `{"messages":[],"maxTokens":1,"tools":[]}`, "-32601", "client_lacks_capability"},
@@ -100,8 +102,9 @@ func TestUndeclaredNeverReachesModernClient(t *testing.T) {
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) {
 		c.Result(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":` + formParams + `}}}`)
 	}})
-	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
+	doors(t, b, robot, func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.NewClient(t, d.URL)
+		c.Token = robotKey
 		s := c.Modern("1", "tools/call", `{"name":"`+d.Prefix+`x","arguments":{}}`, `{"sampling":{}}`)
 		m := s.Next()
 		wantError(t, "the response", m, "-32021", "missing_capability")

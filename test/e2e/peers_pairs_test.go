@@ -20,6 +20,7 @@ func TestPeers(t *testing.T) {
 	t.Run("modern", func(t *testing.T) { modernPeers(t, w) })
 	t.Run("crossed", func(t *testing.T) { crossedPeers(t, w) })
 	t.Run("killed", func(t *testing.T) { killedPeers(t, w) })
+	t.Run("mute", func(t *testing.T) { mutePeers(t, w) })
 }
 
 // stop is a place that a client is sent to, and what it does there.

@@ -49,6 +49,7 @@ type Target struct {
 	URL     string   `json:"url,omitempty"`
 	Command []string `json:"command,omitempty"`
 	Era     string   `json:"era"`
+	Mute    bool     `json:"mute,omitempty"` // the client declares nothing that it could be asked; for those on Node
 	Jobs    []Job    `json:"jobs"`
 }
 

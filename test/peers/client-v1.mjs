@@ -8,11 +8,13 @@ import { drive } from './drive.mjs';
 
 await drive(async (target, handlers) => {
   const client = new Client({ name: 'peer-v1', version: '1.0.0' }, {
-    capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
+    capabilities: target.mute ? {} : { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
   });
-  client.setRequestHandler(types.ElicitRequestSchema, (r, { signal }) => handlers.elicit(r.params, signal));
-  client.setRequestHandler(types.CreateMessageRequestSchema, (r, { signal }) => handlers.sample(r.params, signal));
-  client.setRequestHandler(types.ListRootsRequestSchema, () => handlers.roots());
+  if (!target.mute) {
+    client.setRequestHandler(types.ElicitRequestSchema, (r, { signal }) => handlers.elicit(r.params, signal));
+    client.setRequestHandler(types.CreateMessageRequestSchema, (r, { signal }) => handlers.sample(r.params, signal));
+    client.setRequestHandler(types.ListRootsRequestSchema, () => handlers.roots());
+  }
   client.setNotificationHandler(types.LoggingMessageNotificationSchema, (n) => handlers.log(n.params));
   client.setNotificationHandler(types.ResourceUpdatedNotificationSchema, (n) => handlers.updated(n.params));
   client.setNotificationHandler(types.ElicitationCompleteNotificationSchema, (n) => handlers.complete(n.params));

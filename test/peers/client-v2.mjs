@@ -6,12 +6,14 @@ import { drive } from './drive.mjs';
 
 await drive(async (target, handlers) => {
   const client = new Client({ name: 'peer-v2', version: '1.0.0' }, {
-    capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
+    capabilities: target.mute ? {} : { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } },
     versionNegotiation: { mode: target.era === 'modern' ? { pin: '2026-07-28' } : target.era },
   });
-  client.setRequestHandler('elicitation/create', (r, ctx) => handlers.elicit(r.params, ctx?.mcpReq?.signal));
-  client.setRequestHandler('sampling/createMessage', (r, ctx) => handlers.sample(r.params, ctx?.mcpReq?.signal));
-  client.setRequestHandler('roots/list', () => handlers.roots());
+  if (!target.mute) {
+    client.setRequestHandler('elicitation/create', (r, ctx) => handlers.elicit(r.params, ctx?.mcpReq?.signal));
+    client.setRequestHandler('sampling/createMessage', (r, ctx) => handlers.sample(r.params, ctx?.mcpReq?.signal));
+    client.setRequestHandler('roots/list', () => handlers.roots());
+  }
   client.setNotificationHandler('notifications/message', (n) => handlers.log(n.params));
   client.setNotificationHandler('notifications/resources/updated', (n) => handlers.updated(n.params));
   client.setNotificationHandler('notifications/elicitation/complete', (n) => handlers.complete(n.params));

@@ -1,7 +1,8 @@
 // What the clients have in common: they take a plan, do its jobs at each of
 // its targets, and print what they saw as their last line.
 //
-// The plan is a JSON array of {url | command, era, jobs}. A job is one of
+// The plan is a JSON array of {url | command, era, mute, jobs}; a mute client
+// declares nothing that it could be asked. A job is one of
 //   {call, args, form, url}        call a tool; form and url are the answers to questions
 //   {call, args, times}            call it so many times at once; the contents are put together
 //   {call, args, cancel: true}     call a tool and cancel the call at its first progress

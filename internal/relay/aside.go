@@ -1,0 +1,163 @@
+package relay
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// way is how a request of a legacy session gets to its backend.
+type way struct {
+	entry *Entry
+	line  Line
+	out   Outgoing
+	sink  Sink
+}
+
+func (s *Session) way(ctx context.Context, c *call) (way, error) {
+	if s.soloLine == nil {
+		return s.join.way(ctx, c)
+	}
+	if c.msg.Method() == "tools/call" && !s.soloEntry.Filter.Allows(c.asker.name) {
+		return way{}, noTool(c.asker.name)
+	}
+	return way{s.soloEntry, s.soloLine, Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
+}
+
+// tells reports whether a request of this method may end before its call
+// does, because somebody must be asked whom the client cannot ask.
+func (s *Session) tells(method string) bool {
+	r := s.relay
+	if !asks(method) || r.desk == nil || r.pages == nil || !r.pages.Opens(s.who) {
+		return false
+	}
+	return !s.caps.Form && !s.caps.URL || s.manner.Doubt > 0
+}
+
+// callAside carries a request whose call may outlive it, or takes part in the
+// call that it repeats.
+func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) Response {
+	// The client's bytes are free again when the request is over.
+	own := *msg
+	own.Raw = bytes.Clone(msg.Raw)
+	id := own.Field(own.ID)
+	r := s.relay
+	c, life := newCall(context.WithoutCancel(ctx), &own, peer, s.asker(s.soloName(), &own), r.timeout(s.soloEntry), r.limits.CallCap)
+	key := wire.IDKey(id)
+	if err := s.begin(key, c); err != nil {
+		c.finish()
+		return fail(id, err, era.Legacy)
+	}
+	defer s.finished(key)
+	stop := context.AfterFunc(ctx, func() { c.end(ask.From(context.Cause(ctx))) })
+	defer stop()
+	resp, err := s.aside(life, c)
+	c.report(era.Legacy, resp, err)
+	if told, ok := toldResponse(id, own.Method(), err, era.Legacy); ok {
+		return told
+	}
+	if c.isAbandoned() || c.isSuspended() || cancelled(life, err) {
+		return Response{}
+	}
+	if err != nil {
+		return failed(id, err, era.Legacy, resp.Event)
+	}
+	return resp
+}
+
+func (s *Session) aside(life context.Context, c *call) (Response, error) {
+	w, err := s.way(life, c)
+	if err != nil {
+		c.finish()
+		return Response{}, err
+	}
+	pk, err := s.relay.lot.again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
+	ctx := life
+	switch {
+	case err != nil:
+		c.finish()
+		return Response{}, err
+	case pk != nil:
+		c.clock.relimit(s.relay.limits.CallCap) // the time that counts is that of the call which it repeats
+		defer c.finish()
+	default:
+		// It ends with its call, which is what is waited for.
+		ctx = context.WithoutCancel(life)
+		pk = s.launch(life, c, w)
+	}
+	reply, err := pk.serve(ctx, c.msg, w.sink)
+	if err != nil {
+		return Response{Event: reply.Event}, err
+	}
+	return restore(reply, c.msg.Field(c.msg.ID)), nil
+}
+
+// launch begins a call that may outlive its request, and the session.
+func (s *Session) launch(life context.Context, c *call, w way) *parked {
+	pk := s.relay.lot.newParked(w.entry, s.who, era.Legacy, s.manner)
+	lent := false // guarded by pk.mu
+	pk.call, c.pk, pk.line, pk.tasks = c, pk, w.line, false
+	pk.lend = func() { lent = true; s.lend() }
+	pk.release = func(bool) func() {
+		return func() {
+			pk.mu.Lock()
+			back := lent
+			pk.mu.Unlock()
+			if back {
+				s.giveBack()
+			}
+		}
+	}
+	s.relay.running.Go(func() { pk.run(life, w.out, asideSink{w.sink, pk}) })
+	return pk
+}
+
+// lend keeps the session's lines open for a call that goes on without its
+// client.
+func (s *Session) lend() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent++
+}
+
+// giveBack is its reverse.
+func (s *Session) giveBack() {
+	s.mu.Lock()
+	s.lent--
+	last := s.ending && s.lent == 0
+	s.mu.Unlock()
+	if last {
+		ctx, cancel := context.WithTimeout(context.Background(), replyTime)
+		defer cancel()
+		s.closeLines(ctx)
+	}
+}
+
+// asideSink takes what the backend sends for a call of a legacy session that
+// may outlive its request.
+type asideSink struct {
+	Sink
+	pk *parked
+}
+
+// Notify passes a notification on: to who began the call, or to who repeats it.
+func (a asideSink) Notify(msg *wire.Message) {
+	if a.pk.passes() {
+		a.Sink.Notify(msg)
+		return
+	}
+	a.pk.tellNow(msg.Raw)
+}
+
+// passes reports whether notifications go straight to who began the call.
+func (pk *parked) passes() bool {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	return !pk.told && pk.manner.Hold == 0
+}
+
+// self finds the call behind a sink.
+func (a asideSink) self() *call { return a.pk.call }

@@ -1,0 +1,121 @@
+package relay
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// open is a question that waits for an answer.
+type open struct {
+	key string
+	ask ask.Ask
+}
+
+// answer gives the desk what the client brought. Keys that nobody asked with
+// are passed over; what is missing is asked again.
+func (pk *parked) answer(msg *wire.Message) {
+	for member := range wire.Members(msg.Raw, msg.InputResponses) {
+		key, _ := wire.Unquote(member.Key.Of(msg.Raw))
+		id := pk.take(key)
+		if id == "" {
+			continue
+		}
+		err := pk.lot.relay.desk.Answer(id, desk.From{Principal: pk.who, Session: pk.id, Surface: "mcp"}, answerIn(msg.Raw, member.Value))
+		if err != nil {
+			pk.lot.relay.log.Info("answer not taken", "ask", id, "code", ask.CodeOf(err), "err", err)
+		}
+	}
+}
+
+// take gives the ask behind a key, which is then no longer open.
+func (pk *parked) take(key string) string {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	for i, o := range pk.open {
+		if o.key == key {
+			pk.open = append(pk.open[:i:i], pk.open[i+1:]...)
+			pk.updated = time.Now()
+			return o.ask.ID
+		}
+	}
+	return ""
+}
+
+// appendOpen writes open questions as a client of the modern era gets them.
+func appendOpen(b []byte, questions []open) []byte {
+	b = append(b, '{')
+	for i, o := range questions {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendString(b, o.key)
+		b = wire.AppendString(append(b, `:{"method":`...), o.ask.Method)
+		// There are clients that cannot read a question without params.
+		params := o.ask.Params
+		if len(params) == 0 {
+			params = []byte("{}")
+		}
+		b = append(append(append(b, `,"params":`...), params...), '}')
+	}
+	return append(b, '}')
+}
+
+// Question carries a question of the call, under a key of its own.
+func (pk *parked) Question(q *Question) {
+	o := pk.offer()
+	pk.call.asker.carry(q, o, pk.call)
+	pk.mu.Lock()
+	pk.coming--
+	pk.mu.Unlock()
+}
+
+// offer makes the way in which one question is put to the client.
+func (pk *parked) offer() *offer {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	pk.keys++
+	pk.coming++
+	return &offer{pk, "q" + strconv.Itoa(pk.keys)}
+}
+
+// offer is one question of a parked call on its way to the client.
+type offer struct {
+	*parked
+	key string
+}
+
+// Notify sends a notification to the client.
+func (o *offer) Notify(msg []byte) { o.tellNow(msg) }
+
+// Mark is empty: a parked call is found by its state, not by a connection.
+func (o *offer) Mark() []byte { return nil }
+
+// Show offers a question to the client in the round under way, or in the next.
+func (o *offer) Show(a *ask.Ask) error {
+	pk := o.parked
+	pk.mu.Lock()
+	pk.open = append(pk.open, open{o.key, *a})
+	pk.updated = time.Now()
+	pk.mu.Unlock()
+	pk.signal()
+	return nil
+}
+
+// Withdraw takes a question back that was not answered yet.
+func (o *offer) Withdraw(id string, _ *ask.Error) {
+	pk := o.parked
+	pk.mu.Lock()
+	for i, o := range pk.open {
+		if o.ask.ID == id {
+			pk.open = append(pk.open[:i:i], pk.open[i+1:]...)
+			pk.updated = time.Now()
+			break
+		}
+	}
+	pk.mu.Unlock()
+	pk.signal()
+}

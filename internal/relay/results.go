@@ -1,0 +1,240 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Results keeps the responses of calls whose clients are away, so that they
+// outlive the gateway. An id is words of letters, digits, '-' and '_', joined
+// by dots. Safe for concurrent use.
+type Results interface {
+	// Keep keeps a value for a while, in place of what was there.
+	Keep(ctx context.Context, id string, value []byte, ttl time.Duration) error
+	// Kept gives a value, nil where there is none.
+	Kept(ctx context.Context, id string) ([]byte, error)
+	// Drop forgets a value. It is no error where there is none.
+	Drop(ctx context.Context, id string) error
+	// Below gives the values whose ids begin with the words of prefix.
+	Below(ctx context.Context, prefix string) iter.Seq2[[]byte, error]
+}
+
+// uncollected is a response that waits for its client, as it is kept.
+type uncollected struct {
+	Who     ask.Principal
+	Backend string
+	Message []byte // the client's request
+	Reply   []byte // the backend's response
+	Code    ask.Code
+	Why     string // the gateway's own failure, where there is no response
+	Created time.Time
+	Updated time.Time
+
+	// Of a call whose client was told to call again.
+	ID      string        `json:",omitempty"`
+	Name    string        `json:",omitempty"` // what it calls, in the backend's own names
+	Era     era.Era       `json:",omitempty"`
+	Away    time.Duration `json:",omitempty"`
+	Working bool          `json:",omitempty"` // there is no response yet
+}
+
+// keepTime bounds how long a response may take to be kept.
+const keepTime = 5 * time.Second
+
+// toldShelf is where the calls of a home are whose clients were told to call
+// again.
+func (r *Relay) toldShelf() string { return "told." + r.home }
+
+// shelf is under what the call's response is kept.
+func (pk *parked) shelf() string {
+	id := strings.TrimPrefix(pk.id, ownTask)
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	if pk.told {
+		return pk.lot.relay.toldShelf() + "." + id
+	}
+	return id
+}
+
+// keepReply keeps the response of a call whose client is away: that of one
+// which may be a task for as long as a task was promised to last.
+func (pk *parked) keepReply() {
+	u := pk.uncollected()
+	u.Reply = pk.reply.Msg.Raw
+	switch {
+	case pk.isCancelled():
+		u.Code, u.Why = ask.ClientCancelled, "The client cancelled the task."
+	case pk.err != nil:
+		why := ask.From(pk.err)
+		u.Code, u.Why = why.Code, why.Message
+	}
+	ttl := max(pk.away, time.Minute)
+	if pk.tasks {
+		ttl = max(ttl, pk.lot.relay.limits.CallCap-time.Since(pk.created))
+	}
+	pk.keep(u, ttl)
+}
+
+// keepPlace keeps that the call is under way for a client that was told to
+// call again, so that it is never said of it that it was not.
+func (pk *parked) keepPlace() {
+	u := pk.uncollected()
+	u.Working = true
+	pk.keep(u, pk.lot.relay.limits.CallCap+pk.away)
+}
+
+func (pk *parked) uncollected() uncollected {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	a := pk.call.asker
+	return uncollected{
+		Who: pk.who, Backend: a.backend, Message: pk.call.msg.Raw, Created: pk.created, Updated: pk.updated,
+		ID: pk.id, Name: a.name, Era: pk.era, Away: pk.away,
+	}
+}
+
+func (pk *parked) keep(u uncollected, ttl time.Duration) {
+	r := pk.lot.relay
+	if r.results == nil {
+		return
+	}
+	value, err := json.Marshal(u)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+		defer cancel()
+		err = r.results.Keep(ctx, pk.shelf(), value, ttl)
+	}
+	if err != nil {
+		r.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)
+	} else if !u.Working {
+		r.log.Info("response kept for a client that is away", "backend", u.Backend, "name", u.Name, "principal", u.Who)
+	}
+}
+
+// drop forgets what was kept of the call.
+func (pk *parked) drop() {
+	r := pk.lot.relay
+	if r.results == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+	defer cancel()
+	if err := r.results.Drop(ctx, pk.shelf()); err != nil {
+		r.log.Warn("a response that its client has may be given again after a restart", "backend", pk.call.asker.backend, "err", err)
+	}
+}
+
+// kept gives the call with this id of this principal from what was kept of it.
+func (l *lot) kept(ctx context.Context, who ask.Principal, id string) (*parked, error) {
+	value, err := l.relay.results.Kept(ctx, strings.TrimPrefix(id, ownTask))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	var u uncollected
+	if err := json.Unmarshal(value, &u); err != nil {
+		return nil, err
+	}
+	if u.Who != who {
+		return nil, errors.New("it is somebody else's")
+	}
+	pk, err := l.past(id, u)
+	if err == nil {
+		pk.era, pk.tasks = era.Modern, true
+	}
+	return pk, err
+}
+
+// past makes a call that is over from what was kept of it.
+func (l *lot) past(id string, u uncollected) (*parked, error) {
+	msg, err := wire.Scan(u.Message, l.relay.limits.Scan)
+	if err != nil {
+		return nil, err
+	}
+	pk := &parked{
+		lot: l, id: id, who: u.Who, era: u.Era, away: u.Away, created: u.Created, updated: u.Updated, revived: true, over: true,
+		done: make(chan struct{}), changed: make(chan struct{}, 1),
+	}
+	pk.call = &call{asker: asker{relay: l.relay, backend: u.Backend, name: u.Name, who: u.Who}, msg: &msg, cancel: func(error) {}, pk: pk}
+	switch {
+	case u.Code != "":
+		pk.err = ask.Errorf(u.Code, u.Why)
+	case u.Working:
+		pk.err = lostWork(nil)
+	default:
+		if pk.reply.Msg, err = wire.Scan(u.Reply, l.relay.limits.Scan); err != nil {
+			return nil, err
+		}
+	}
+	close(pk.done)
+	return pk, nil
+}
+
+// lostWork is what a client hears that was told to call again, of a call that
+// did not outlive the gateway.
+func lostWork(cause error) *ask.Error {
+	return ask.Wrap(ask.BackendLost, "The gateway was restarted, and the work that this call had begun was lost with it. A further call starts anew.", cause)
+}
+
+// Restore takes up the calls from before a restart whose clients were told to
+// call again, those that Revive did not: their responses are there, or lost.
+// It comes after the desk's Restore, and before the first call.
+func (r *Relay) Restore(ctx context.Context) error {
+	if r.results == nil {
+		return nil
+	}
+	for value, err := range r.results.Below(ctx, r.toldShelf()) {
+		if err != nil {
+			return err
+		}
+		var u uncollected
+		if err := json.Unmarshal(value, &u); err != nil {
+			return err
+		}
+		if err := r.lot.restore(u); err != nil {
+			r.log.Warn("a call whose client was told to call again cannot be taken up", "backend", u.Backend, "principal", u.Who, "err", err)
+		}
+	}
+	return nil
+}
+
+func (l *lot) restore(u uncollected) error {
+	l.mu.Lock()
+	taken := l.calls[u.ID] != nil
+	l.mu.Unlock()
+	if taken {
+		return nil
+	}
+	pk, err := l.past(u.ID, u)
+	if err != nil {
+		return err
+	}
+	pk.told = true
+	return pk.await()
+}
+
+// await waits for the call to be repeated.
+func (pk *parked) await() error {
+	a := pk.call.asker
+	key, err := pk.lot.relay.sameCall(pk.who, pk.era, a.backend, a.name, pk.call.msg)
+	if err != nil {
+		return err
+	}
+	if err := pk.lot.admit(pk); err != nil {
+		return err
+	}
+	pk.mu.Lock()
+	if pk.over {
+		pk.expireLater()
+	}
+	pk.mu.Unlock()
+	pk.lot.tell(pk, key)
+	return nil
+}

@@ -1,0 +1,69 @@
+package relay
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// asksPerson reports whether a result wants something of a person.
+func asksPerson(m *wire.Message) bool {
+	if m.Kind != wire.Result || m.Text(m.ResultType) != "input_required" {
+		return false
+	}
+	for q := range wire.Members(m.Raw, m.InputRequests) {
+		method, _ := wire.Unquote(wire.Get(m.Raw, q.Value, "method").Of(m.Raw))
+		if method == "elicitation/create" {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOver makes the gateway the client of a call between two modern peers
+// from the reply on in which the server asked what the client cannot show.
+func (rd *round) takeOver(ctx context.Context, to found, reply Reply) (Reply, error) {
+	r, msg := rd.relay, rd.call.msg
+	if len(to.edits) > 0 {
+		m, err := wire.Scan(wire.Splice(nil, msg.Raw, sorted(to.edits)...), r.limits.Scan)
+		if err != nil {
+			return Reply{}, err
+		}
+		msg = &m
+	}
+	x := &crossed{relay: r, entry: to.entry, who: rd.who, caps: rd.caps}
+	pk, err := r.lot.start(ctx, x, msg, to.own, func(pk *parked) (*lease, error) {
+		discovered, err := to.entry.Backend.Discover(ctx, rd.who)
+		if err != nil {
+			return nil, err
+		}
+		far, err := to.entry.Backend.Stateless(ctx, rd.who)
+		if err != nil {
+			return nil, err
+		}
+		l := &lease{key: leaseKey{to.entry.Backend, rd.who, "taken over"}, holder: pk, single: true}
+		hello := Hello{Principal: rd.who, Params: r.pool.hello(msg), Events: &leaseEvents{r, l}}
+		hello.Params = r.tellHello(to.entry, rd.caps, hello)
+		l.line, err = r.cross(Crossing{Backend: to.entry.Backend.Name(), Far: &primed{Line: far, reply: reply}, Hello: hello, Discovered: discovered})
+		return l, err
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	return pk.serve(ctx, rd.call.msg, rd)
+}
+
+// primed is a line to a server that has answered the first request already.
+type primed struct {
+	Line
+	reply Reply
+	spent atomic.Bool
+}
+
+func (p *primed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+	if p.spent.CompareAndSwap(false, true) {
+		return p.reply, nil
+	}
+	return p.Line.Call(ctx, out, sink)
+}

@@ -1,0 +1,280 @@
+package relay
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// A client that can show neither a form nor a link is not made to wait for a
+// person. Its call ends with a readable result: where the person is to go, and
+// that the same call is to be made again when they are done. The work goes on
+// meanwhile, and that repeated call gets what came of it, once.
+
+// onPage is a question that waits on a page.
+type onPage struct {
+	of      *carried
+	link    string
+	message string
+	group   bool // somebody else is asked, whose page it is
+}
+
+// maxMessage bounds how much of a question is repeated to a client, in bytes.
+const maxMessage = 500
+
+// waitsOnPage notes for every call that a question may belong to that it
+// waits on its page.
+func (k *carried) waitsOnPage(a *ask.Ask) {
+	p := onPage{of: k, link: k.asker.relay.pages.Link(a.ID), group: a.Addressee.Group != ""}
+	if at, err := wire.Value(a.Params); err == nil {
+		text, _ := wire.Unquote(wire.Get(a.Params, at, "message").Of(a.Params))
+		p.message = strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.done {
+		return
+	}
+	for _, c := range k.calls {
+		if c.pk != nil {
+			c.pk.paged(p)
+		}
+	}
+}
+
+func (pk *parked) paged(p onPage) {
+	pk.mu.Lock()
+	pk.pages = append(pk.pages, p)
+	pk.updated = time.Now()
+	pk.mu.Unlock()
+	pk.signal()
+}
+
+// unpaged forgets a question that has ended.
+func (pk *parked) unpaged(k *carried) {
+	pk.mu.Lock()
+	pk.pages = slices.DeleteFunc(pk.pages, func(p onPage) bool { return p.of == k })
+	pk.updated = time.Now()
+	pk.mu.Unlock()
+	pk.signal()
+}
+
+// ownPages reports whether a question waits on a page of the caller's. The
+// caller has the lock.
+func (pk *parked) ownPages() bool {
+	return slices.ContainsFunc(pk.pages, func(p onPage) bool { return !p.group })
+}
+
+// toldError ends a request whose client is to call again.
+type toldError struct {
+	why *ask.Error
+	pk  *parked
+	// first says that nobody was told of the call before.
+	first bool
+}
+
+func (e *toldError) Error() string { return e.why.Error() }
+func (e *toldError) Unwrap() error { return e.why }
+
+// tellAgain ends the client's request with the words to call again. From then
+// on a repeated call finds this one, in the next life of the gateway too.
+func (pk *parked) tellAgain(msg *wire.Message) error {
+	key, err := pk.lot.relay.sameCall(pk.who, pk.era, pk.call.asker.backend, pk.call.asker.name, pk.call.msg)
+	if err != nil {
+		return err
+	}
+	pk.mu.Lock()
+	first, over := !pk.told, pk.over
+	if first && !over {
+		pk.told = true
+		if pk.lend != nil {
+			pk.lend()
+		}
+	}
+	pk.mu.Unlock()
+	if first && !over {
+		pk.keepPlace()
+	}
+	if over || !pk.leave() {
+		return errStays
+	}
+	pk.lot.tell(pk, key)
+	return &toldError{pk.waiting(msg.Method()), pk, first}
+}
+
+// waiting says what the call waits for: to the model, and to the person.
+func (pk *parked) waiting(method string) *ask.Error {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	var b strings.Builder
+	b.WriteString("The server " + pk.call.asker.backend + " asks a person something before it can go on with " + described(method, pk.call.asker.name) + ".")
+	link := ""
+	for _, p := range pk.pages {
+		if p.group {
+			continue
+		}
+		if p.message != "" {
+			b.WriteString("\n\nThe question: " + p.message)
+		}
+		b.WriteString("\n\nTo answer, the person opens " + p.link)
+		if link == "" {
+			link = p.link
+		}
+	}
+	b.WriteString("\n\nShow the person this address. Do not call again until the person says that it is done. Then make exactly the same call once more: it gives the result of this one, which goes on meanwhile.")
+	return &ask.Error{Code: ask.Waiting, Message: b.String(), Data: map[string]any{"url": link}}
+}
+
+func described(method, name string) string {
+	switch method {
+	case "tools/call":
+		return "the tool " + name
+	case "prompts/get":
+		return "the prompt " + name
+	}
+	return name
+}
+
+// toldResponse gives the response of a request whose client is to call again;
+// false for every other error.
+func toldResponse(id []byte, method string, err error, in era.Era) (Response, bool) {
+	told, ok := err.(*toldError)
+	if !ok {
+		return Response{}, false
+	}
+	resp := fail(id, told.why, in)
+	if method == "tools/call" {
+		// Models read results, and seldom errors.
+		body := []byte(`{`)
+		if in == era.Modern {
+			body = append(body, `"resultType":"complete",`...)
+		}
+		body = wire.AppendString(append(body, `"content":[{"type":"text","text":`...), told.why.Message)
+		resp = result(id, append(body, `}],"isError":true}`...))
+	}
+	if in == era.Modern && told.first {
+		// Nobody knows of the call: the client has cancelled it.
+		resp.Unsent = func() { told.pk.end(ask.Errorf(ask.ClientGone, "The client did not get the link to the question.")) }
+	}
+	return resp, true
+}
+
+// sameCall is what tells calls apart: two are the same where principal, era,
+// backend, method, name and arguments are.
+func (r *Relay) sameCall(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (string, error) {
+	digest, err := era.SameCall(msg, name)
+	if err != nil {
+		return "", err
+	}
+	return string(r.ring.Digest(seal.Call, append(bind(who.Issuer, who.Subject, in.String(), backend), digest[:]...))), nil
+}
+
+// tell lets repeated calls find pk.
+func (l *lot) tell(pk *parked, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pk.claimed = false
+	if pk.key != "" || l.calls[pk.id] != pk {
+		return
+	}
+	pk.key = key
+	l.told[key] = append(l.told[key], pk)
+}
+
+// untell is its reverse, for whoever has the lock.
+func (l *lot) untell(pk *parked) {
+	if pk.key == "" {
+		return
+	}
+	rest := slices.DeleteFunc(l.told[pk.key], func(other *parked) bool { return other == pk })
+	if len(rest) == 0 {
+		delete(l.told, pk.key)
+	} else {
+		l.told[pk.key] = rest
+	}
+	pk.key = ""
+}
+
+// again finds the call that this one repeats, nil where there is none. It
+// belongs to whoever finds it, alone. While its question is open it does not:
+// all who repeat it get the error, which is to be told again. A call that is
+// over comes before one that works on.
+func (l *lot) again(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (*parked, error) {
+	l.mu.Lock()
+	some := len(l.told) > 0 && l.each[who] > 0
+	l.mu.Unlock()
+	if !some {
+		return nil, nil
+	}
+	key, err := l.relay.sameCall(who, in, backend, name, msg)
+	if err != nil {
+		return nil, nil // it will be refused where it goes
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *parked
+	for _, pk := range l.told[key] {
+		if pk.claimed {
+			continue
+		}
+		if pk.isDone() {
+			found = pk
+			break
+		}
+		if found == nil {
+			found = pk
+		}
+	}
+	switch {
+	case found == nil:
+		return nil, nil
+	case found.manner.held(msg) == 0 && found.waitsForOwn():
+		return nil, &toldError{why: found.waiting(msg.Method()), pk: found}
+	}
+	found.claimed = true
+	return found, nil
+}
+
+// waitsForOwn reports whether the call waits for its caller to answer.
+func (pk *parked) waitsForOwn() bool {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	return !pk.over && pk.ownPages()
+}
+
+// unclaim lets another repeated call have this one, or nobody.
+func (pk *parked) unclaim() {
+	if !pk.leave() { // it is over, and was not kept: somebody was there
+		pk.giveBack()
+		return
+	}
+	pk.lot.mu.Lock()
+	pk.claimed = false
+	pk.lot.mu.Unlock()
+}
+
+// giveBack takes a response back that could not be sent: the next repeated
+// call gets it.
+func (pk *parked) giveBack() {
+	pk.mu.Lock()
+	pk.msg, pk.sink = nil, nil
+	pk.mu.Unlock()
+	pk.keepReply()
+	if err := pk.await(); err != nil {
+		pk.lot.relay.log.Warn("a response that could not be sent is lost", "backend", pk.call.asker.backend, "err", err)
+	}
+}
+
+// expireLater forgets a response that nobody calls for. The caller has the
+// lock.
+func (pk *parked) expireLater() {
+	if pk.patient != nil {
+		pk.patient.Stop()
+	}
+	pk.patient = time.AfterFunc(pk.away, func() { pk.lot.remove(pk) })
+}
