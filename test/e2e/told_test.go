@@ -67,12 +67,14 @@ func TestClientThatCannotBeAskedIsToldWhereToGo(t *testing.T) {
 		t.Run(server+" server", func(t *testing.T) {
 			runs := &atomic.Int64{}
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call x": askingOnce(runs)})
-			b.ModernOnly = server == "modern"
+			b.ModernOnly, b.LegacyOnly = server == "modern", server == "legacy"
 			doors(t, b, "", func(t *testing.T, d door, g *rig.Gateway) {
 				person := rig.SignIn(t, g)
 				dulls(t, d.URL, func(t *testing.T, call dull) {
 					before := runs.Load()
-					x := func() wire.Message { return call(d.Prefix+"x", `{"a":{"b":1,"c":[]}}`) }
+					// At both doors it is the same call: what one test leaves
+					// waiting must not be another's.
+					x := func() wire.Message { return call(d.Prefix+"x", `{"a":{"b":1,"c":[]},"of":"`+t.Name()+`"}`) }
 					began := time.Now()
 					m := x()
 					page := told(m)
@@ -112,6 +114,7 @@ func TestLinkForAClientThatCannotShowOne(t *testing.T) {
 		a := c.Ask(c.ID(), "elicitation/create", `{"mode":"url","message":"Connect","url":"https://bank.example/connect?a=1","elicitationId":"e"}`)
 		c.Result(`{"content":[],"got":` + string(a.Field(a.Result)) + `}`)
 	}})
+	b.LegacyOnly = true
 	doors(t, b, "", func(t *testing.T, d door, g *rig.Gateway) {
 		person := rig.SignIn(t, g)
 		dulls(t, d.URL, func(t *testing.T, call dull) {
@@ -134,12 +137,13 @@ func TestFiftyRepeatsAtOnce(t *testing.T) {
 	doors(t, b, "asks: { burst: 1000 }\n", func(t *testing.T, d door, g *rig.Gateway) {
 		person := rig.SignIn(t, g)
 		dulls(t, d.URL, func(t *testing.T, call dull) {
-			page := told(call(d.Prefix+"x", `{}`))
+			args := `{"of":"` + t.Name() + `"}`
+			page := told(call(d.Prefix+"x", args))
 			person.Answer(page, url.Values{"action": {"accept"}, "f0": {"Ann"}})
 			results := make([]wire.Message, 50)
 			var wg sync.WaitGroup
 			for i := range results {
-				wg.Go(func() { results[i] = call(d.Prefix+"x", `{}`) })
+				wg.Go(func() { results[i] = call(d.Prefix+"x", args) })
 			}
 			wg.Wait()
 			got := 0
