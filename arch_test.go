@@ -56,6 +56,14 @@ var importRules = []importRule{
 		why: "who somebody is does not depend on what they want",
 	},
 	{
+		in: []string{"internal/grant/oauth"}, ours: []string{"internal/grant/oauth", "internal/secret"},
+		why: "speaking to an authorization server takes no knowledge of people or of what is kept",
+	},
+	{
+		in: []string{"internal/grant"}, ours: []string{"ask", "internal/grant", "internal/journal", "internal/seal", "internal/secret"},
+		why: "credentials are kept apart from those who use them and from those who ask for them",
+	},
+	{
 		in: []string{"internal/webguard"}, ours: []string{"ask", "internal/webguard"},
 		why: "what stands before every handler knows none of them",
 	},

@@ -48,6 +48,8 @@ type gateway struct {
 	files   *upload.Store // nil when there are no pages, or no questions
 	given   config.Files  // its limits, which a reload does not change
 	teller  teller
+	// accounts are what people have connected; nil without doors.
+	accounts *accounts
 
 	mu       sync.Mutex // orders reloads and closing
 	cfg      *config.Config
@@ -71,6 +73,11 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, store: store, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
 	if err := g.observe(cfg); err != nil {
 		return nil, err
+	}
+	if d != nil {
+		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, log); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.Asks.Enabled {
 		if err := g.ask(cfg, d); err != nil {
@@ -286,6 +293,9 @@ func (g *gateway) reload(cfg *config.Config) error {
 	}
 	g.backends = next
 	entries, err := g.entries(cfg)
+	if err == nil {
+		err = g.accounts.reload(cfg)
+	}
 	if err != nil {
 		for name, b := range next {
 			if kept[name] != b {
@@ -330,6 +340,9 @@ func (g *gateway) close(ctx context.Context) {
 	if g.desk != nil {
 		g.desk.Close(ctx)
 		g.teller.close()
+	}
+	if g.accounts != nil {
+		g.accounts.close(ctx)
 	}
 	if err := g.auditor.Close(ctx); err != nil {
 		g.log.Warn("the end of the audit is lost", "err", err)

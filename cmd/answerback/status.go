@@ -33,6 +33,9 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	mux := http.NewServeMux()
 	mux.Handle("/status", g.ledger)
 	mux.Handle("GET "+auditPath, observe.Export(g.store, log))
+	if g.accounts != nil {
+		serveGrants(mux, g.accounts.Grants)
+	}
 	mux.HandleFunc("POST /signin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, d.signin.LocalLink()) })
 	if v1, err := newAPI(g, localViewer); err == nil {
 		mux.Handle("/v1/", v1)

@@ -142,6 +142,7 @@ type Backend struct {
 	URL           string                 `yaml:"url" doc:"Address of the server, http or https."`
 	Transport     string                 `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE." enum:"auto,http,sse,stdio"`
 	Headers       map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
+	Grant         Grant                  `yaml:"grant" doc:"Let each person connect an account of their own to this server: calls are made with it, and wait while somebody connects."`
 	Tools         Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`
 	CallTimeout   time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
 	Away          time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`

@@ -36,6 +36,9 @@ func masked(c *config.Config) config.Config {
 	for name, b := range c.Backends {
 		b.Env, b.Headers = hide(b.Env), hide(b.Headers)
 		b.URL, _, _ = strings.Cut(b.URL, "?")
+		if b.Grant.ClientSecret.Reveal() != "" {
+			b.Grant.ClientSecret = secret.New("x")
+		}
 		m.Backends[name] = b
 	}
 	m.Identity.Issuers, m.Identity.Keys = maps.Clone(c.Identity.Issuers), maps.Clone(c.Identity.Keys)

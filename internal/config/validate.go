@@ -46,6 +46,7 @@ func (c *Config) problems() []Problem {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Backends)) {
 		k.backend("backends."+name, name, c.Backends[name])
+		k.grant(c, "backends."+name, c.Backends[name])
 	}
 	return k.found
 }

@@ -128,3 +128,16 @@ func BenchmarkSeal(b *testing.B) {
 		r.Seal(seal.State, nil, make([]byte, 200))
 	}
 }
+
+func TestCurrentKnowsTheFirstKey(t *testing.T) {
+	old, fresh := ring(t, key(1)), ring(t, key(2), key(1))
+	if token := old.Seal(seal.Secret, nil, []byte("x")); !old.Current(token) || fresh.Current(token) {
+		t.Error("a token of the old key counts as one of the new")
+	}
+	if token := fresh.Seal(seal.Secret, nil, []byte("x")); !fresh.Current(token) || old.Current(token) {
+		t.Error("a token of the new key does not count as one")
+	}
+	if old.Current("") || old.Current("not a token") {
+		t.Error("what is no token counts as one")
+	}
+}

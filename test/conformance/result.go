@@ -31,6 +31,12 @@ func ReadResult(dir string) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A scenario with a slash in its name has a directory in a directory.
+	deeper, err := filepath.Glob(filepath.Join(dir, "*", "*", "checks.json"))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, deeper...)
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no scenario left its checks in %s", dir)
 	}

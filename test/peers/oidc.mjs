@@ -1,7 +1,8 @@
 // An OpenID provider on oidc-provider, with three people: ann and cyn, who are
 // approvers, and bob, who is not. Their passwords are their names with
 // "-password". It prints its issuer when it listens. Loopback redirects may
-// have any port, as RFC 8252 has it, so the gateway can listen on any.
+// have any port, as RFC 8252 has it, so the gateway can listen on any. Clients
+// may register themselves, and get refresh tokens, which rotate.
 import http from 'node:http';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider, { errors, interactionPolicy } from 'oidc-provider';
@@ -41,10 +42,15 @@ const provider = new Provider(issuer, {
   conformIdTokenClaims: false, // claims of scopes are in the ID token
   pkce: { required: () => true },
   findAccount: (_ctx, sub) => bySub(sub) && { accountId: sub, claims: () => bySub(sub) },
+  issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+  rotateRefreshToken: true,
+  ttl: { AccessToken: 600, RefreshToken: 86400, Grant: 86400, Session: 86400, Interaction: 600, IdToken: 600 },
   extraTokenClaims: (_ctx, token) => ({ groups: bySub(token.accountId)?.groups }),
   features: {
     devInteractions: { enabled: false },
     rpInitiatedLogout: { enabled: false },
+    registration: { enabled: true },
+    revocation: { enabled: true },
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
