@@ -9,8 +9,9 @@ import (
 	"github.com/answerback/answerback/internal/seal"
 )
 
-// newBackend makes the backend that the configuration describes.
-func newBackend(name string, c config.Backend, cfg *config.Config, ring *seal.Ring, log *slog.Logger) (*mcp.Backend, error) {
+// newBackend makes the backend that the configuration describes, with what
+// people have connected to it, if they do.
+func newBackend(name string, c config.Backend, cfg *config.Config, people mcp.Credentials, ring *seal.Ring, log *slog.Logger) (*mcp.Backend, error) {
 	b := mcp.Config{
 		Name: name, Transport: mcp.Transport(c.Transport),
 		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: c.Env,
@@ -18,7 +19,7 @@ func newBackend(name string, c config.Backend, cfg *config.Config, ring *seal.Ri
 		Ring:   ring, Log: log,
 	}
 	if c.URL != "" {
-		b.URL, b.Headers, b.Client = c.URL, c.Headers, egress.ForBackends(egress.Config{})
+		b.URL, b.Headers, b.Credentials, b.Client = c.URL, c.Headers, people, egress.ForBackends(egress.Config{})
 	}
 	return mcp.New(b)
 }

@@ -99,7 +99,7 @@ func advise(out io.Writer, a observe.Asks) {
 // examine reaches one backend in both eras.
 func examine(ctx context.Context, name string, cfg *config.Config) finding {
 	f := finding{name: name}
-	b, err := newBackend(name, cfg.Backends[name], cfg, nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	b, err := newBackend(name, cfg.Backends[name], cfg, nil, nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		f.err = err
 		return f

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -128,7 +129,7 @@ func (d *doors) people(id *config.Identity, log *slog.Logger) signin.Config {
 		PublicURL: d.public, HTTP: d.http, Pages: d.pages, SessionAge: id.SessionAge, Log: log,
 		Local: d.open && isLoopback(d.public),
 		Serves: func(path string) bool {
-			return path == "/" || len(path) > len("/asks/") && path[:len("/asks/")] == "/asks/"
+			return path == "/" || path == "/connections" || strings.HasPrefix(path, "/asks/") || strings.HasPrefix(path, "/connect/")
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(id.Issuers)) {
@@ -228,7 +229,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 		return mux, nil
 	}
 	pages, err := page.New(page.Config{
-		Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
+		Accounts: g.connectable(), Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
 		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
 		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength,
 		Files: g.files, MaxFile: int64(g.given.MaxSize),
@@ -239,6 +240,9 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	signing := d.guard.Browser(d.signin.Handler())
 	for _, path := range []string{"/signin", "/signin/", "/signout"} {
 		mux.Handle(path, signing)
+	}
+	if g.accounts != nil {
+		mux.Handle("GET /connect/{backend}/client.json", d.guard.Public(http.HandlerFunc(g.accounts.serveDocument)))
 	}
 	mux.Handle("/static/", d.guard.Static(pages))
 	mux.Handle("/", d.guard.Browser(pages))

@@ -264,7 +264,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		b, ok := g.backends[name]
 		if !ok {
 			var err error
-			if b, err = newBackend(name, c, cfg, g.ring, g.log); err != nil {
+			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.ring, g.log); err != nil {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b
@@ -273,7 +273,11 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		entries = append(entries, relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked})
+		e := relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked}
+		if e.Doorstep, err = g.doorstep(name, c); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
 	}
 	return entries, nil
 }

@@ -3,6 +3,8 @@ package webguard
 import (
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -159,6 +161,18 @@ func (g *Guard) pageOrigin(r *http.Request) bool {
 // part of somebody else's.
 func opened(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// LeadTo lets the forms of the page with these headers lead, by a redirect,
+// to the origin of another address too. What is no address changes nothing.
+func (g *Guard) LeadTo(header http.Header, address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	if origin, err := parseOrigin(u.Scheme + "://" + u.Host); err == nil && origin != "" {
+		header["Content-Security-Policy"] = []string{strings.Replace(g.csp[0], formSelf, formSelf+" "+origin, 1)}
+	}
 }
 
 func (g *Guard) setPage(header http.Header) {

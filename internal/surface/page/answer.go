@@ -261,6 +261,11 @@ func readAction(values []string) ask.Action {
 
 // ask shows an open question, with what was posted where something was.
 func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question, body askBody, posted url.Values, errs form.Errors) {
+	if q.Connect != "" {
+		w.Header().Set("Location", connectPath(q.Connect, q.ID))
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	}
 	body.question = q
 	body.Fresh = posted == nil
 	body.Token = h.cfg.Guard.Token(v.session, purposeAnswer+q.ID)

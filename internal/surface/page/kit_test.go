@@ -404,3 +404,6 @@ func (p *page) typed() url.Values {
 	}
 	return form
 }
+
+// LeadTo shows where a page's forms may lead.
+func (hashGuard) LeadTo(header http.Header, address string) { header.Set("X-Leads-To", address) }

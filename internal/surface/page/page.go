@@ -24,7 +24,9 @@ const (
 	// posts to /signout, in the field TokenField.
 	PurposeSignOut = "signout"
 
-	purposeAnswer = "answer " // and the ask's id; also to extend it
+	purposeAnswer     = "answer "  // and the ask's id; also to extend it
+	purposeConnect    = "connect " // and the backend
+	purposeDisconnect = "disconnect"
 )
 
 // TokenField is the field of a form that holds its token.
@@ -55,10 +57,14 @@ type People interface {
 type Guard interface {
 	Token(session, purpose string) string
 	Check(session, purpose, token string) bool
+	// LeadTo lets the forms of the page with these headers lead to another
+	// address too.
+	LeadTo(header http.Header, address string)
 }
 
-// Config is what a Handler is made of. Every field but Extensions, MaxLength,
-// Files and MaxFile is required. What it holds is called from many goroutines.
+// Config is what a Handler is made of. Every field but Accounts, Extensions,
+// MaxLength, Files and MaxFile is required. What it holds is called from many
+// goroutines.
 type Config struct {
 	Desk   Desk
 	People People
@@ -67,6 +73,9 @@ type Config struct {
 	Now    func() time.Time
 	// Groups gives the configured groups that a person belongs to.
 	Groups func(identity.Person) []string
+	// Accounts are what people connect. Nil means that there is nothing to
+	// connect.
+	Accounts Accounts
 	// Extensions is how often a person may give a question more time, at
 	// least, where it takes more time at all: ten times, as WCAG 2.2.1 asks.
 	Extensions int
@@ -100,8 +109,9 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Handler serves the list of questions at /, each question at /asks/{id}, and
-// the files of all pages under /static/; everything else is not found. It is
+// Handler serves the list of questions at /, each question at /asks/{id},
+// accounts at /connections and /connect/{backend}, and the files of all pages
+// under /static/; everything else is not found. It is
 // mounted behind webguard's browser rules. Safe for concurrent use.
 type Handler struct {
 	cfg   Config
@@ -131,6 +141,11 @@ func New(cfg Config) (*Handler, error) {
 			http.Redirect(w, r, "/asks/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
 		})
 	}
+	h.mux.HandleFunc("GET /connections", h.account(h.connections))
+	h.mux.HandleFunc("POST /connections", h.account(h.disconnect))
+	h.mux.HandleFunc("GET /connect/{backend}", h.account(h.connect))
+	h.mux.HandleFunc("POST /connect/{backend}", h.account(h.agree))
+	h.mux.HandleFunc("GET /connect/{backend}/callback", h.account(h.callback))
 	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script, h.rd.uploader} {
 		h.mux.HandleFunc("GET "+a.path, a.serve)
 	}

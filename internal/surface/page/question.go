@@ -18,7 +18,7 @@ const (
 )
 
 // question is an ask as its page shows it. Exactly one of Form and Address is
-// set where it can be answered; Obstacle says why it cannot.
+// set where it can be answered here; Obstacle says why it cannot.
 type question struct {
 	ID       string
 	Who      who
@@ -26,6 +26,7 @@ type question struct {
 	Left     *remaining
 	Form     *form.Form
 	Address  *address
+	Connect  string // the backend to connect an account with, "" where that is not the question
 	Obstacle string
 	Details  []string // of the obstacle, for whoever wrote the form
 	backend  string   // its name as the gateway knows it
@@ -125,11 +126,14 @@ func (h *Handler) question(view *desk.View) *question {
 	a, now := &view.Ask, h.cfg.Now()
 	p := readParams(a.Params)
 	q := &question{ID: a.ID, backend: a.Backend, Who: readWho(a, now), Message: readMessage(p.message)}
-	if a.Kind == ask.URL {
+	switch a.Kind {
+	case ask.Connect:
+		q.Connect, q.Obstacle = a.Backend, "It is answered by connecting an account."
+	case ask.URL:
 		at := readAddress(p.url)
 		q.Address = &at
 		q.Obstacle = at.Why
-	} else {
+	default:
 		q.readForm(h.forms, p, h.cfg.Files != nil)
 	}
 	if m, ok := left(a.Deadline, now, a.Terms.Warn); ok {

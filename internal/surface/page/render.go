@@ -15,11 +15,13 @@ var files embed.FS
 
 // The pages, by the file that holds their main part.
 const (
-	pageAsk    = "ask"
-	pageChoose = "choose"
-	pageInbox  = "inbox"
-	pageLocal  = "local"
-	pageNote   = "note"
+	pageAsk         = "ask"
+	pageChoose      = "choose"
+	pageConnect     = "connect"
+	pageConnections = "connections"
+	pageInbox       = "inbox"
+	pageLocal       = "local"
+	pageNote        = "note"
 )
 
 // renderer turns data into pages. It is not modified after it was made.
@@ -36,7 +38,7 @@ type renderer struct {
 // parsed are the pages: the same for everybody, and dear to make.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
-	for _, name := range []string{pageAsk, pageChoose, pageInbox, pageLocal, pageNote} {
+	for _, name := range []string{pageAsk, pageChoose, pageConnect, pageConnections, pageInbox, pageLocal, pageNote} {
 		pages[name] = template.Must(template.ParseFS(files,
 			"templates/layout.html", "templates/fields.html", "templates/"+name+".html"))
 	}
