@@ -97,7 +97,7 @@ func TestTheCallWaitsWhileItsPersonConnects(t *testing.T) {
 			ann := rig.NewClient(t, g.Gateway.URL)
 			ann.Token = g.token("ann")
 			m := ann.Modern("1", "tools/call", `{"name":"echo","arguments":{}}`, linksOnly).Final()
-			state, link := member(m, m.Result, "requestState"), linkOf(t, m)
+			state, link := member(m, m.Result, "requestState"), linkAsked(t, m)
 			if r := browser.enter(link, "anns-key"); r.status != http.StatusOK {
 				t.Errorf("the key: %d %s", r.status, r.body)
 			}
@@ -109,8 +109,8 @@ func TestTheCallWaitsWhileItsPersonConnects(t *testing.T) {
 	}
 }
 
-// linkOf finds the link in the questions of a modern result.
-func linkOf(t *testing.T, m wire.Message) string {
+// linkAsked finds the link in the questions of a modern result.
+func linkAsked(t *testing.T, m wire.Message) string {
 	t.Helper()
 	for q := range wire.Members(m.Raw, m.InputRequests) {
 		if s, ok := wire.Unquote(wire.Get(m.Raw, wire.Get(m.Raw, q.Value, "params"), "url").Of(m.Raw)); ok {
