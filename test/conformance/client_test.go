@@ -18,7 +18,7 @@ var clientScenarios = []struct {
 	{"tools_call", 2},
 	{"elicitation-sep1034-client-defaults", 5},
 	{"sse-retry", 3},
-	{"request-metadata", 6},
+	{"request-metadata", 7},
 	{"sep-2322-client-request-state", 5},
 	{"http-standard-headers", 9},
 	{"http-custom-headers", 18},
