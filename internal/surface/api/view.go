@@ -104,7 +104,7 @@ func askOf(v *desk.View, who desk.Viewer) Ask {
 		a.URL = p.url
 	} else {
 		a.RequestedSchema, a.FormDefinition = p.schema, p.definition
-		a.Sensitive = form.Sensitive(p.schema)
+		a.Sensitive = form.Sensitive(p.schema, p.message)
 	}
 	if out := v.Outcome; out != nil {
 		a.Outcome = &Outcome{
