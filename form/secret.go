@@ -13,12 +13,15 @@ import (
 //
 //   - Only strings can be secrets, and numbers where the secret is one (card
 //     numbers, PINs, one-time codes). Choices and yes-or-no answers cannot.
+//
 //   - A format of "password" and writeOnly always mean a secret.
+//
 //   - The words of the name and of the title are searched for words that mean
 //     a secret by themselves (password, passphrase, secret, cvv, …) and for
 //     pairs that do together (api key, access token, card number, …). A name
 //     that ends in what is no secret about a secret (token_type, key_name,
 //     password_hint, secret_id) does not count.
+//
 //   - The description is searched for the same, sentence by sentence, up to
 //     the first word of a sentence that says no (never, not, without, instead).
 //
