@@ -77,7 +77,7 @@ func (h *Handler) keepFile(r *http.Request, who desk.Viewer) (any, error) {
 }
 
 func invalid(errs form.Errors) *problem {
-	p := newProblem(http.StatusUnprocessableEntity, InvalidContent, "The answer does not fit the question.")
+	p := newProblem(http.StatusUnprocessableEntity, ask.InvalidContent, "The answer does not fit the question.")
 	p.Errors = errs
 	return p
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // Problem is why a request was not done. Code is one of the reasons that the
-// gateway gives everywhere, or InvalidContent.
+// gateway gives everywhere; with InvalidContent Errors has all that is wrong
+// with the answer.
 type Problem struct {
 	Code    string      `json:"code"`
 	Message string      `json:"message"` // a sentence for people
@@ -29,10 +30,6 @@ type Retry struct {
 
 // Last reports whether the next answer that does not fit ends the question.
 func (r *Retry) Last() bool { return r.Allowed && r.Count == r.Limit }
-
-// InvalidContent is the code of an answer that the question does not take;
-// Errors then has all that is wrong with it.
-const InvalidContent = "invalid_content"
 
 // problem is a Problem on its way to whoever sent the request.
 type problem struct {
