@@ -245,6 +245,12 @@ func shardOf(a ask.Addressee) uint16 {
 	return seal.Shard(a.Principal.Issuer, a.Principal.Subject, a.Group)
 }
 
+// What the words of the configuration mean.
+var (
+	schemas = map[string]relay.Schemas{"reject": relay.RejectSchemas, "warn": relay.WarnOfSchemas, "pass": relay.PassSchemas}
+	secrets = map[string]relay.Secrets{"page": relay.SecretsToPage, "refuse": relay.RefuseSecrets}
+)
+
 func namesOf(cfg *config.Config) relay.Names {
 	switch cfg.Names {
 	case "prefix":
@@ -273,7 +279,10 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		e := relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked}
+		e := relay.Entry{
+			Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked,
+			Schemas: schemas[c.FormSchema], Secrets: secrets[c.Secrets],
+		}
 		if e.Doorstep, err = g.doorstep(name, c); err != nil {
 			return nil, err
 		}

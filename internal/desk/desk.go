@@ -62,6 +62,8 @@ type Asker struct {
 	// Kept says that the ask must be kept from the start, because its call
 	// was promised to go on without its client.
 	Kept bool
+	// Note is what the audit notes of the question itself, "" for nothing.
+	Note ask.Code
 }
 
 // From says where an answer of a client comes from.

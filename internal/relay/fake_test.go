@@ -212,7 +212,7 @@ func newQuestion(method, params string) (*Question, <-chan string, context.Cance
 	}, replies, cancel
 }
 
-const form = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
+const anyForm = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
 
 func send(s *Session, peer Peer, raw string) wire.Message {
 	msg := scan(raw)

@@ -266,7 +266,10 @@ func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) (a
 	if !ok {
 		return 0, ask.Errorf(ask.BackendBroken, "The backend "+backend+" asked with the unknown method "+method+".")
 	}
-	err := era.CheckQuestion(kind, params, rd.caps)
+	err := era.CheckCaps(kind, params, rd.caps)
+	if err == nil {
+		err = rd.relay.passable(backend, kind, params)
+	}
 	if err == nil {
 		rd.relay.log.Info("question passed on", "backend", backend, "kind", kind, "name", rd.call.asker.name, "principal", rd.who)
 		return kind, nil

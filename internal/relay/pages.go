@@ -60,13 +60,19 @@ func (r *Relay) mute(e *Entry, who ask.Principal, caps era.Caps) bool {
 	return r.desk != nil && !caps.Form && !caps.URL && r.standing(e, who, caps).Pages
 }
 
+// standing is the relay's for one question.
+func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
+	a := k.asker
+	s := a.relay.standing(e, a.who, k.caps)
+	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
+	s.Takes = era.CheckCaps(kind, k.q.Params, k.caps) == nil
+	s.Call = slices.ContainsFunc(k.calls, func(c *call) bool { return c.pk != nil })
+	return s
+}
+
 // ways says who is asked a question of this kind, and how they are reached.
 func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
-	a := k.asker
-	s := a.relay.standing(e, a.who, a.caps)
-	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
-	s.Takes = era.CheckCaps(kind, k.q.Params, a.caps) == nil
-	s.Call = slices.ContainsFunc(k.calls, func(c *call) bool { return c.pk != nil })
+	a, s := k.asker, k.standing(e, kind, to)
 	reach := s.Reach()
 	whom := ask.Addressee{Principal: a.who}
 	if s.Group && kind == ask.Form {
@@ -77,6 +83,9 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Wa
 	w := desk.Ways{Page: reach.Page}
 	if reach.Client {
 		w.Client = to
+	}
+	if reach.Client && k.form != nil {
+		w.Client = plain{to}
 	}
 	if reach.Link {
 		w.Link = &link{peer: to, pages: a.relay.pages}

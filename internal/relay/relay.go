@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
@@ -43,6 +44,8 @@ type Entry struct {
 	// AnsweredBy is the group that answers the backend's forms in place of
 	// the caller, "" for none.
 	AnsweredBy string
+	Schemas    Schemas
+	Secrets    Secrets
 	// Doorstep is where calls wait for an account to be connected, nil where
 	// none is needed.
 	Doorstep Doorstep
@@ -99,6 +102,9 @@ type Limits struct {
 	Scan            wire.Limits
 }
 
+// maxForms is how many forms of questions are kept ready.
+const maxForms = 256
+
 // Relay carries calls. Safe for concurrent use.
 type Relay struct {
 	desk    *desk.Desk
@@ -112,6 +118,7 @@ type Relay struct {
 	info    []byte
 	names   Names
 	limits  Limits
+	forms   *form.Cache
 
 	cross   func(Crossing) (Line, error)
 	observe Observer
@@ -157,6 +164,7 @@ func New(cfg Config) (*Relay, error) {
 	r := &Relay{
 		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, home: cfg.Home, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
+		forms:    form.NewCache(nil, maxForms),
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
 		sessions: make(map[*Session]struct{}),

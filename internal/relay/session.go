@@ -257,9 +257,13 @@ func (s *Session) cancelCall(msg *wire.Message) {
 	c.end(ask.Errorf(ask.ClientCancelled, reason))
 }
 
+// surface is what the desk and the audit call the way to people through their
+// clients.
+const surface = "mcp"
+
 // from says who answers through this session.
 func (s *Session) from() desk.From {
-	return desk.From{Principal: s.who, Session: s.id, Surface: "mcp"}
+	return desk.From{Principal: s.who, Session: s.id, Surface: surface}
 }
 
 // Answer takes the client's response to a question that was shown to it.
