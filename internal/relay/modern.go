@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -25,6 +26,9 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	e := r.solo(t, at)
 	if at != "" && e == nil {
 		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
+	}
+	if isForm(msg.Method()) && r.formsFor(msg) {
+		return r.formCall(ctx, office.Creator{Principal: who.Principal, Client: clientName(msg.Field(msg.MetaClientInfo))}, msg, era.Modern)
 	}
 	rd := &round{relay: r, who: who.Principal, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
 	a := asker{relay: r, who: who.Principal, during: msg.Method()}
@@ -95,6 +99,9 @@ func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
 		reply, err = filterTools(e.Filter, reply)
 	case method == "server/discover" && e.Tasks:
 		reply, err = rd.relay.advertised(e, reply)
+	}
+	if err == nil && method == "server/discover" && rd.relay.formsFor(rd.call.msg) {
+		reply, err = advertise(rd.relay, reply, era.Modern)
 	}
 	if err != nil {
 		return Response{}, err
@@ -358,6 +365,9 @@ func (j *modernJoin) capabilities(ctx context.Context) []byte {
 	caps := []byte(joinedCapabilities)
 	if tasks.Load() {
 		caps = append(caps[:len(caps)-1], `,"extensions":{"`+era.Tasks+`":{}}}`...)
+	}
+	if j.relay.formsFor(j.call.msg) {
+		caps = era.WithForms(caps, era.Modern)
 	}
 	return caps
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/plant"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -93,7 +94,7 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	k.open(r.desk.Ask(ask.Ask{
 		Kind: kind, Method: method, Params: p.params,
 		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
-		Addressee: whom,
+		Addressee: whom, Terms: question.Terms(p.form),
 	}, ways, by))
 }
 

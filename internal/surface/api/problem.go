@@ -36,9 +36,16 @@ type problem struct {
 	Problem
 	status int
 	retry  time.Duration // how long to wait before the next attempt; 0 says nothing
+	fault  *fault        // what is said in its place, where it is about a form that a program created
+	cause  error         // for the log alone
 }
 
-func (p *problem) Error() string { return p.Code + ": " + p.Message }
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.cause.Error()
+	}
+	return p.Code + ": " + p.Message
+}
 
 // What is refused in the same words each time.
 var (
@@ -70,6 +77,7 @@ var statuses = map[ask.Code]int{
 	ask.TooLate:            http.StatusConflict,
 	ask.TooLarge:           http.StatusRequestEntityTooLarge,
 	ask.BadSchema:          http.StatusUnprocessableEntity,
+	ask.InvalidContent:     http.StatusUnprocessableEntity,
 	ask.RateLimited:        http.StatusTooManyRequests,
 	ask.TooManyOpen:        http.StatusTooManyRequests,
 	ask.JournalUnavailable: http.StatusServiceUnavailable,
@@ -114,9 +122,13 @@ func refuse(w http.ResponseWriter, p *problem) {
 		seconds := (p.retry + time.Second - 1) / time.Second
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
+	var said any = &p.Problem
+	if p.fault != nil {
+		said = p.fault
+	}
 	write(w, p.status, struct {
-		Error *Problem `json:"error"`
-	}{&p.Problem})
+		Error any `json:"error"`
+	}{said})
 }
 
 // Refuse answers a request that was not let through to the Handler, as the
