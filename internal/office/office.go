@@ -211,19 +211,21 @@ func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, re
 }
 
 // Extend gives a form more time, counted from its end; what the form says
-// where by is 0.
+// where by is 0. A question of a server's can be given more time as well by
+// the client of whoever it is for.
 func (o *Office) Extend(ctx context.Context, who desk.Viewer, via, id string, by time.Duration) (Extension, error) {
-	v, err := o.peek(ctx, who, id)
-	if err != nil {
-		return Extension{}, err
+	v, err := o.desk.Extend(id, who, via, by, 0)
+	switch {
+	case err == nil:
+		return Extension{NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: v.Extendable()}, nil
+	case ask.CodeOf(err) == ask.NotYours:
+		return Extension{}, errUnknown
+	case ask.CodeOf(err) == ask.TooLate:
+		if v, err := o.peek(ctx, who, id); err == nil && v.Outcome != nil {
+			return Extension{}, over(&v)
+		}
 	}
-	if v.Outcome != nil {
-		return Extension{}, over(&v)
-	}
-	if v, err = o.desk.Extend(id, who, via, by, 0); err != nil {
-		return Extension{}, err
-	}
-	return Extension{NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: v.Extendable()}, nil
+	return Extension{}, err
 }
 
 // Leave ends a form whose client has gone.

@@ -86,6 +86,22 @@ func (s *Session) formCall(ctx context.Context, msg *wire.Message) Response {
 // teller tells a session of its forms.
 type teller struct{ s *Session }
 
+// teller tells the client of a question what only our extension has; nil where
+// it does not know it.
+func (k *carried) teller() *teller {
+	if s := k.asker.of; s != nil && s.forms {
+		return &teller{s}
+	}
+	return nil
+}
+
+// warn is Warn for a question. On a nil teller it does nothing.
+func (t *teller) warn(a *ask.Ask, extensions int) {
+	if t != nil {
+		t.Warn(a.ID, time.Until(a.Deadline), a.Terms.Extension, extensions)
+	}
+}
+
 // Created says that a form waits. It ends with the session.
 func (t *teller) Created(id string) {
 	t.s.mu.Lock()

@@ -200,3 +200,48 @@ func TestFormsEndWithTheirSession(t *testing.T) {
 		r.Close()
 	})
 }
+
+// F10: a client that knows the extension is warned of a server's question as
+// well, by link or in its own form, and may ask for more time; another is not.
+func TestClientIsWarned(t *testing.T) {
+	for name, c := range map[string]struct {
+		caps   string
+		warned bool
+	}{
+		"own form":       {`{"elicitation":{"form":{}},"experimental":{"io.github.answerback/forms":{}}}`, true},
+		"link":           {`{"elicitation":{"url":{}},"experimental":{"io.github.answerback/forms":{}}}`, true},
+		"not asked for":  {`{"elicitation":{"form":{}}}`, false},
+		"link, not told": {linkCaps, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := aServer("one")
+				server.serve = func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+					q, replies, _ := newQuestion("elicitation/create", `{"formDefinition":{"id":"f","title":"T","fields":[],"timeout":{"initial_timeout":60000,"warn_before":10000}}}`)
+					sink.Question(q)
+					<-replies
+					return okTo(msg, `{}`), nil
+				}
+				r, peer := newRelay(t, server), newPeer()
+				r.pages = fakePages{}
+				s, _ := openWith(t, r, peer, c.caps)
+				done := make(chan wire.Message)
+				go func() { done <- send(s, peer, request("tools/call", `{"name":"t"}`)) }()
+				id := (<-peer.shown).ID
+				time.Sleep(51 * time.Second)
+				synctest.Wait()
+				if warned := len(peer.notified) == 1; warned != c.warned {
+					t.Fatalf("%d notifications", len(peer.notified))
+				}
+				if c.warned {
+					wants(t, "the warning", <-peer.notified, "timeout_warning", id, `"remainingMs":10000`)
+					m := send(s, peer, strings.Replace(request("elicitation/extend_timeout", `{"elicitationId":"`+id+`"}`), `"id":7`, `"id":8`, 1))
+					wants(t, "the extension", string(m.Raw), `"extensionsRemaining":1`)
+				}
+				<-done
+				over(s)
+				r.Close()
+			})
+		})
+	}
+}

@@ -84,11 +84,11 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Wa
 	if reach.Client {
 		w.Client = to
 	}
-	if reach.Client && k.form != nil {
-		w.Client = plain{to}
+	if reach.Client && (k.form != nil || k.teller() != nil) {
+		w.Client = plain{to, k.teller()}
 	}
 	if reach.Link {
-		w.Link = &link{peer: to, pages: a.relay.pages}
+		w.Link = &link{peer: to, pages: a.relay.pages, tell: k.teller()}
 	}
 	if reach.Page {
 		k.told = whom.Group == ""
@@ -116,6 +116,7 @@ func (k *carried) admit() (some bool) {
 type link struct {
 	peer     Peer
 	pages    Pages
+	tell     *teller     // where the client knows our extension
 	followed atomic.Bool // the person agreed to open it
 }
 
@@ -136,6 +137,9 @@ func (l *link) Show(a *ask.Ask) error {
 	shown.Params = b
 	return l.peer.Show(&shown)
 }
+
+// Warn tells a client that knows our extension that time is nearly up.
+func (l *link) Warn(a *ask.Ask, extensions int) { l.tell.warn(a, extensions) }
 
 // Followed notes that the person agreed to open the link.
 func (l *link) Followed() { l.followed.Store(true) }

@@ -157,7 +157,10 @@ func pageOnly(cause error) *ask.Error {
 
 // plain is a client that is shown a question as MCP has it, without the form
 // of our own that came with it.
-type plain struct{ Peer }
+type plain struct {
+	Peer
+	tell *teller // where the client knows our extension
+}
 
 // Show puts the question before the client.
 func (p plain) Show(a *ask.Ask) error {
@@ -165,6 +168,9 @@ func (p plain) Show(a *ask.Ask) error {
 	shown.Params = question.Plain(a.Params)
 	return p.Peer.Show(&shown)
 }
+
+// Warn tells a client that knows our extension that time is nearly up.
+func (p plain) Warn(a *ask.Ask, extensions int) { p.tell.warn(a, extensions) }
 
 // conform reads a client's answer to a form of our own, of which the client
 // has seen no more than MCP can say. The error's code is FormInvalidated, and

@@ -343,7 +343,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	for i, s := range group {
 		offers[i] = &offer{pk, x.threads[i].Key}
 		if caps, _ := x.relay.fit(x.entry, &s.Ask, c.asker.caps); s.Open && !x.threads[i].Told && (caps.Form || s.Ask.Kind != ask.Form) {
-			_ = plain{offers[i]}.Show(&s.Ask)
+			_ = plain{Peer: offers[i]}.Show(&s.Ask)
 		}
 	}
 	x.carry(group, c, resumed.Questions, func(i int) Peer { return offers[i] }, revived)

@@ -103,7 +103,9 @@ func TestCanaryPassword(t *testing.T) {
 		}
 	}
 	t.Run("planted", func(t *testing.T) {
-		leaky := signInThrough(t, func(t testing.TB, yaml string) *rig.Gateway { return rig.StartPlanted(t, string(plant.LeakedSecret), yaml) })
+		leaky := signInThrough(t, func(t testing.TB, yaml string) *rig.Gateway {
+			return rig.StartPlanted(t, string(plant.LeakedSecret), yaml)
+		})
 		for _, where := range []string{"audit", "data directory"} {
 			if found := secrets.find(leaky[where]); len(found) != 1 {
 				t.Errorf("control: the planted leak was not found in the %s", where)
