@@ -51,6 +51,9 @@ func readWho(a *ask.Ask, now time.Time) who {
 		Group:   line(a.Addressee.Group, maxName),
 		Asked:   ago(a.Asked, now),
 	}
+	if w.Backend == "" { // its own client asks
+		w.Backend, w.Client = w.Client, ""
+	}
 	if w.Backend == "" {
 		w.Backend = "A server without a name"
 	}
