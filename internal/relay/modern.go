@@ -156,9 +156,9 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 		return Reply{}, err
 	}
 	lazy := false
+	_, crosses := line.(*crossed)
 	if !msg.MetaCapabilities.IsZero() {
 		caps := msg.Field(msg.MetaCapabilities)
-		_, crosses := line.(*crossed)
 		lazy = !crosses && rd.lazy(to) && !rd.takesTasks()
 		if told := rd.tell(to.entry); (!crosses || rd.relay.desk == nil) && len(told) != len(caps) {
 			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: told})
@@ -171,7 +171,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if err != nil {
 		return Reply{Event: reply.Event}, err
 	}
-	if lazy && asksPerson(&reply.Msg) {
+	if lazy && asksPerson(&reply.Msg) || !crosses && rd.keepsApart(to.entry, &reply.Msg) {
 		reply, err = rd.takeOver(ctx, to, reply)
 		if err != nil {
 			return Reply{Event: reply.Event}, err
@@ -283,9 +283,13 @@ func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) (a
 	}
 	switch err.Code {
 	case ask.ClientLacksCapability, ask.ModeNotDeclared:
+		required := err.Data["requiredCapabilities"]
+		if required == nil {
+			required = json.RawMessage(era.RequiredCaps(kind))
+		}
 		return 0, &ask.Error{
 			Code: ask.MissingCapability, Message: "The backend " + backend + " has a question that this client did not declare it can answer.",
-			Data: map[string]any{"requiredCapabilities": json.RawMessage(era.RequiredCaps(kind))},
+			Data: map[string]any{"requiredCapabilities": required},
 		}
 	}
 	return 0, err

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -41,7 +43,8 @@ type posed struct {
 	// apart says why the client's own form may not show it, nil where it may.
 	// Then a page must, and where none can be opened this is the refusal.
 	apart *ask.Error
-	note  ask.Code // what the audit notes of it, "" for nothing
+	note  ask.Code   // what the audit notes of it, "" for nothing
+	odd   *ask.Error // why MCP does not allow it, where that is to be put on record
 }
 
 // pose holds a question to the rules of its backend. The error is what the
@@ -67,8 +70,7 @@ func (r *Relay) pose(e *Entry, kind ask.Kind, params []byte) (posed, *ask.Error)
 			case RejectSchemas:
 				return p, err
 			case WarnOfSchemas:
-				p.note = err.Code
-				r.log.Warn("a form that MCP does not allow is passed on", "backend", rules.Backend.Name(), "code", err.Code, "reason", err.Message)
+				p.note, p.odd = err.Code, err
 			}
 		}
 	} else if _, err := p.form.Requested(); err != nil {
@@ -93,7 +95,43 @@ func (a asker) weigh(e *Entry, q *Question, kind ask.Kind, params []byte) (posed
 	if err := era.CheckCaps(kind, params, r.told(e, a.who, a.caps, a.version)); err != nil {
 		return posed{}, err
 	}
-	return r.pose(e, kind, params)
+	p, err := r.pose(e, kind, params)
+	r.warnOf(a.backend, &p)
+	return p, err
+}
+
+// warnOf logs that a form is passed on which MCP does not allow.
+func (r *Relay) warnOf(backend string, p *posed) {
+	if p.odd != nil {
+		r.log.Warn("a form that MCP does not allow is passed on", "backend", backend, "code", p.odd.Code, "reason", p.odd.Message)
+	}
+}
+
+// keepsApart reports whether a reply between two modern peers has a question
+// in it that the client's own form may not show, or not as it stands, and that
+// somebody can be reached with otherwise.
+func (rd *round) keepsApart(e *Entry, m *wire.Message) bool {
+	if rd.relay.desk == nil || m.Kind != wire.Result || m.Text(m.ResultType) != "input_required" {
+		return false
+	}
+	for q := range wire.Members(m.Raw, m.InputRequests) {
+		method, _ := wire.Unquote(wire.Get(m.Raw, q.Value, "method").Of(m.Raw))
+		asked := wire.Get(m.Raw, q.Value, "params").Of(m.Raw)
+		_, params := era.Canonical(method, asked)
+		if kind, ok := era.KindOf(method, params); !ok || kind != ask.Form {
+			continue
+		}
+		p, err := rd.relay.pose(e, ask.Form, params)
+		if err != nil || p.apart == nil && p.form == nil && bytes.Equal(params, asked) {
+			continue
+		}
+		s := rd.relay.standing(e, rd.who, p.of(rd.caps))
+		s.Kind, s.Live, s.Call, s.Takes = ask.Form, true, true, p.of(rd.caps).Form
+		if len(exchange.Ladder(s.Reach())) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // passable says why a question may not pass between two modern peers as it
@@ -105,9 +143,8 @@ func (r *Relay) passable(backend string, kind ask.Kind, params []byte) *ask.Erro
 		return err
 	case p.apart != nil:
 		return p.apart
-	case p.form != nil:
-		return pageOnly(errors.New("a form of the gateway's own language"))
 	}
+	r.warnOf(backend, &p)
 	return nil
 }
 

@@ -213,3 +213,51 @@ func TestInlineMode(t *testing.T) {
 		equal(t, "the answer", <-got, `{"action":"accept","content":{"value":"Oslo"}}`)
 	})
 }
+
+// TestApartBetweenModernPeers: what a client may not show itself is taken out
+// of its hands between two modern peers too: a secret goes to its page, and a
+// form of our own is shown as MCP has it (A6, F14). The server's tool runs in
+// as many rounds as it would have taken with the client alone.
+func TestApartBetweenModernPeers(t *testing.T) {
+	for name, params := range map[string]string{"secret": passwordForm, "definition": deployForm} {
+		t.Run(name, func(t *testing.T) {
+			b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) {
+				if answers := wire.Get(c.Msg.Raw, c.Msg.Params, "inputResponses"); !answers.IsZero() {
+					equal(t, "the backend's state", c.Msg.Text(c.Msg.RequestState), "mine")
+					c.Result(`{"resultType":"complete","got":` + string(answers.Of(c.Msg.Raw)) + `}`)
+					return
+				}
+				c.Result(`{"resultType":"input_required","requestState":"mine","inputRequests":{"k":{"method":"elicitation/create","params":` + params + `}}}`)
+			}})
+			b.ModernOnly = true
+			doors(t, b, "", func(t *testing.T, d door, g *rig.Gateway) {
+				c := rig.NewClient(t, d.URL)
+				call := func(id, rest string) wire.Message {
+					return c.Modern(id, "tools/call", `{"name":"`+d.Prefix+`x","arguments":{}`+rest+`}`, `{"elicitation":{"form":{},"url":{}}}`).Final()
+				}
+				m := call("1", "")
+				asked := string(m.Field(m.InputRequests))
+				answer, want := `{"action":"accept"}`, `{"k":{"action":"accept","content":{"user":"ann","age":42,"password":"`+typedPassword+`"}}}`
+				if name == "secret" {
+					if !strings.Contains(asked, `"mode":"url"`) || strings.Contains(asked, "requestedSchema") {
+						t.Fatalf("the client was asked %s", asked)
+					}
+					person := rig.SignIn(t, g)
+					if status, body := person.Answer(askPath.FindString(asked), url.Values{"action": {"accept"}, "f0": {"ann"}, "f1": {"42"}, "f2": {typedPassword}}); status != 200 {
+						t.Fatalf("the answer: %d %s", status, body)
+					}
+				} else {
+					if !strings.Contains(asked, `"requestedSchema":{"type":"object"`) || strings.Contains(asked, "formDefinition") {
+						t.Fatalf("the client was asked %s", asked)
+					}
+					answer, want = `{"action":"accept","content":{"region":"eu"}}`, `{"k":{"action":"accept","content":{"region":"eu","port":8080}}}`
+				}
+				m = call("2", `,"inputResponses":{"q1":`+answer+`},"requestState":`+string(m.Field(m.ResultState)))
+				equal(t, "the result", member(m, m.Result, "got"), want)
+				if n := b.Count("tools/call"); n != 2 && n != 4 { // of both doors
+					t.Errorf("the tool was called %d times", n)
+				}
+			})
+		})
+	}
+}
