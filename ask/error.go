@@ -15,6 +15,7 @@ const (
 	ModeNotDeclared       Code = "mode_not_declared"
 	NoClient              Code = "no_client"
 	BadSchema             Code = "bad_schema"
+	AsksForSecret         Code = "asks_for_secret"
 	SwitchedOff           Code = "switched_off"
 	RateLimited           Code = "rate_limited"
 	TooManyOpen           Code = "too_many_open"
@@ -35,9 +36,10 @@ const (
 	StoreCorrupt       Code = "store_corrupt"
 
 	// An answer that cannot be taken.
-	TooLate  Code = "too_late"
-	Unknown  Code = "unknown_ask"
-	NotYours Code = "not_yours"
+	TooLate        Code = "too_late"
+	Unknown        Code = "unknown_ask"
+	NotYours       Code = "not_yours"
+	InvalidContent Code = "invalid_content"
 
 	// The call failed.
 	BadMessage         Code = "bad_message"

@@ -122,6 +122,6 @@ func ExampleSensitive() {
 	fmt.Println(form.Sensitive([]byte(`{
 		"type": "object",
 		"properties": {"user": {"type": "string"}, "apiKey": {"type": "string"}, "max_tokens": {"type": "integer"}}
-	}`)))
+	}`), "Connect your account"))
 	// Output: [apiKey]
 }

@@ -68,7 +68,7 @@ func answerable(t *testing.T, f *form.Form) {
 func FuzzFromRequested(f *testing.F) {
 	addFiles(f, "*.requested.json")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		form.Sensitive(raw)
+		form.Sensitive(raw, "")
 		strict := form.CheckRequested(raw)
 		form1, err := form.FromRequested(raw, "message")
 		if err != nil {

@@ -12,8 +12,9 @@ import (
 // message that comes with it, into a form that asks the same. All spellings of
 // choices are understood, legacy enumNames included. Beyond MCP's subset it
 // takes what the form language can say (pattern, multipleOf, exclusive bounds,
-// further formats) and ignores annotations; everything else is refused rather
-// than dropped, since the asker would refuse the answer. The error is a
+// further formats) and ignores annotations, and a default that is not a value
+// of its field; everything else is refused rather than dropped, since the asker
+// would refuse the answer: so is a pattern that RE2 cannot read. The error is a
 // [*DefinitionError].
 //
 // A field of which [Sensitive] says that it asks for a secret is sensitive in
@@ -24,8 +25,43 @@ func (c *Compiler) FromRequested(raw []byte, message string) (*Form, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
+	markSecrets(&d, message)
 	f, err := c.New(d)
+	if dropDefaults(d.Fields, err) {
+		f, err = c.New(d)
+	}
 	return f, inSchema(err, d.Fields)
+}
+
+// markSecrets makes the texts sensitive of which the message alone says that
+// they are secrets.
+func markSecrets(d *Definition, message string) {
+	if !SensitiveText(message) {
+		return
+	}
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		if f.Type == Text && !f.Sensitive && saysNothing(f.ID, f.Label) {
+			f.Sensitive, f.Default, f.Hints.InputType = true, nil, "password"
+		}
+	}
+}
+
+// dropDefaults takes out the defaults that err objects to, and reports whether
+// there were any.
+func dropDefaults(fields []Field, err error) bool {
+	bad, ok := errors.AsType[*DefinitionError](err)
+	if !ok {
+		return false
+	}
+	dropped := false
+	for _, p := range bad.Problems {
+		at := 0
+		if _, err := fmt.Sscanf(p.Path, "fields[%d].default", &at); err == nil && strings.HasSuffix(p.Path, ".default") {
+			fields[at].Default, dropped = nil, true
+		}
+	}
+	return dropped
 }
 
 // inSchema translates the paths of problems with fields to where these are in
@@ -174,6 +210,7 @@ func (r requested) property(name, path string, n *node) Field {
 	}
 	if !r.strict {
 		r.ignore(known, "$comment", "examples", "deprecated", "_meta")
+		known["default"] = func(path string, n *node) { f.Default = reader{new(problems)}.value(path, n) }
 		known["writeOnly"] = r.flag(&f.Sensitive)
 	}
 	kind := ""

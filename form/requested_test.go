@@ -118,7 +118,13 @@ func TestBeyondTheSubset(t *testing.T) {
 		{in(`{"type":"string","enum":[]}`), "properties.p.options", false},
 		{in(`{"type":"string","oneOf":[{"title":"A"}]}`), "properties.p.oneOf[0].const", false},
 		{in(`{"type":"integer","multipleOf":0.5}`), "properties.p.multipleOf", false},
-		{in(`{"type":"number","default":"x"}`), "properties.p.default", false},
+		{in(`{"type":"number","default":"x"}`), "properties.p.default", true},
+		{in(`{"type":"string","default":null}`), "properties.p.default", true},
+		{in(`{"type":"string","default":{}}`), "properties.p.default", true},
+		{in(`{"type":"string","enum":["a"],"default":"b"}`), "properties.p.default", true},
+		{in(`{"type":"string","minLength":3,"default":"ab"}`), "properties.p.default", true},
+		{in(`{"type":"array","items":{"type":"string","enum":["a"]},"default":["a",1]}`), "properties.p.default[1]", true},
+		{in(`{"type":"string","pattern":"(?=a)"}`), "properties.p.pattern", false},
 		{in(`true`), "properties.p", false},
 		{`{"type":"object","properties":{},"required":["p"]}`, "required[0]", false},
 		{`{"type":"array","properties":{}}`, "type", false},
@@ -183,6 +189,31 @@ func TestNotRepresentable(t *testing.T) {
 	}
 }
 
+// A5: a default that its own field would not take is not offered; the question
+// can be answered all the same.
+func TestRequestedDefaultsThatDoNotFit(t *testing.T) {
+	f, err := form.FromRequested([]byte(`{"type":"object","properties":{
+		"a":{"type":"integer","default":"x"},"b":{"type":"string","default":null},"c":{"type":"boolean","default":true},"d":{"type":"string","enum":["y"],"default":"z"}}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []any{nil, nil, true, nil} {
+		if got := f.Fields()[i].Default; got != want {
+			t.Errorf("field %d has the default %v, want %v", i, got, want)
+		}
+	}
+}
+
+// A pattern that RE2 cannot read is named: nothing here could hold an answer
+// to it.
+func TestRequestedPatternBeyondRE2(t *testing.T) {
+	_, err := form.FromRequested([]byte(`{"type":"object","properties":{"p":{"type":"string","pattern":"^(?!x)"}}}`), "")
+	bad, ok := errors.AsType[*form.DefinitionError](err)
+	if !ok || len(bad.Problems) != 1 || bad.Problems[0].Path != "properties.p.pattern" || !strings.Contains(bad.Problems[0].Message, "RE2") {
+		t.Errorf("the verdict: %v", err)
+	}
+}
+
 // A6: a secret becomes a sensitive field, whatever the schema calls it.
 func TestRequestedSecrets(t *testing.T) {
 	f, err := form.FromRequested([]byte(`{"type":"object","properties":{
@@ -227,7 +258,7 @@ func TestRequestedGolden(t *testing.T) {
 	if err := form.CheckRequested(raw); err != nil {
 		t.Error(err)
 	}
-	if secrets := form.Sensitive(raw); len(secrets) > 0 {
+	if secrets := form.Sensitive(raw, ""); len(secrets) > 0 {
 		t.Errorf("%v are no secrets", secrets)
 	}
 	f, err := form.FromRequested(raw, "Please register.")

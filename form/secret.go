@@ -13,44 +13,91 @@ import (
 //
 //   - Only strings can be secrets, and numbers where the secret is one (card
 //     numbers, PINs, one-time codes). Choices and yes-or-no answers cannot.
+//
 //   - A format of "password" and writeOnly always mean a secret.
+//
 //   - The words of the name and of the title are searched for words that mean
 //     a secret by themselves (password, passphrase, secret, cvv, …) and for
 //     pairs that do together (api key, access token, card number, …). A name
 //     that ends in what is no secret about a secret (token_type, key_name,
 //     password_hint, secret_id) does not count.
+//
 //   - The description is searched for the same, sentence by sentence, up to
 //     the first word of a sentence that says no (never, not, without, instead).
 //
-// A schema that cannot be read has no fields to name. Property names come in
-// the order of the schema.
-func Sensitive(requestedSchema []byte) []string {
+//   - Where the message asks for a secret, a text field whose name says nothing
+//     (value, answer, input) is meant by it.
+//
+// Fields inside other objects, which MCP does not allow, are looked at as
+// well: they are named by their path. A schema that cannot be read has no
+// fields to name. Names come in the order of the schema.
+func Sensitive(requestedSchema []byte, message string) []string {
 	n, err := parseJSON(requestedSchema, MaxDefinition)
-	if err != nil || n.kind != objectNode {
+	if err != nil {
 		return nil
 	}
-	properties := n.member("properties")
-	if properties == nil {
-		return nil
+	s := secrets{message: SensitiveText(message)}
+	s.walk(&n, "")
+	return s.found
+}
+
+// secrets are the fields of a schema that ask for one.
+type secrets struct {
+	message bool // the message asks for one
+	found   []string
+}
+
+// walk looks at the properties of a schema and of all schemas in it.
+func (s *secrets) walk(n *node, path string) {
+	for i := range n.items {
+		s.walk(&n.items[i], path)
 	}
-	var names []string
-	for i := range properties.members {
-		m := &properties.members[i]
-		text := func(key string) string {
-			if t := m.value.member(key); t != nil && t.kind == stringNode {
-				return t.text
-			}
-			return ""
-		}
-		if slices.ContainsFunc([]string{"enum", "oneOf", "anyOf"}, func(key string) bool { return m.value.member(key) != nil }) {
+	for i := range n.members {
+		m := &n.members[i]
+		if m.name != "properties" {
+			s.walk(&m.value, path)
 			continue
 		}
-		writeOnly := m.value.member("writeOnly")
-		if writeOnly != nil && writeOnly.flag || secretField(m.name, text("title"), text("description"), text("format"), text("type")) {
-			names = append(names, m.name)
+		for j := range m.value.members {
+			of := &m.value.members[j]
+			at := of.name
+			if path != "" {
+				at = path + "." + at
+			}
+			if s.asksFor(of) {
+				s.found = append(s.found, at)
+			}
+			s.walk(&of.value, at)
 		}
 	}
-	return names
+}
+
+// asksFor judges one property.
+func (s *secrets) asksFor(m *member) bool {
+	text := func(key string) string {
+		if t := m.value.member(key); t != nil && t.kind == stringNode {
+			return t.text
+		}
+		return ""
+	}
+	if slices.ContainsFunc([]string{"enum", "oneOf", "anyOf"}, func(key string) bool { return m.value.member(key) != nil }) {
+		return false
+	}
+	writeOnly := m.value.member("writeOnly")
+	return writeOnly != nil && writeOnly.flag ||
+		secretField(m.name, text("title"), text("description"), text("format"), text("type")) ||
+		s.message && (text("type") == "string" || text("type") == "") && saysNothing(m.name, text("title"))
+}
+
+// saysNothing reports whether a field's name and title leave it to the message
+// what the field is for.
+func saysNothing(name, title string) bool {
+	for _, w := range append(words(name), words(title)...) {
+		if !slices.Contains(emptyWords, w) && !slices.Contains(fillers, w) {
+			return false
+		}
+	}
+	return true
 }
 
 // SensitiveText reports whether a text that is put to a person, such as the
@@ -131,7 +178,9 @@ var (
 		"url", "uri", "path", "location", "size", "rotation", "age", "format", "field", "manager", "prefix", "provider", "scope", "scopes",
 		"algorithm", "usage", "budget", "brand", "holder", "title", "description", "store", "enabled", "required",
 	}
-	negations = []string{"no", "not", "never", "without", "instead", "don", "doesn", "won", "cannot", "avoid", "rather"}
+	// emptyWords name a field without saying what it is for.
+	emptyWords = []string{"value", "answer", "input", "response", "reply", "text", "content", "data", "field", "result", "string", "it", "here", "enter"}
+	negations  = []string{"no", "not", "never", "without", "instead", "don", "doesn", "won", "cannot", "avoid", "rather"}
 )
 
 // words splits a name or a text into words in small letters: at everything

@@ -73,7 +73,7 @@ func TestOtherFieldsAreNoSecrets(t *testing.T) {
 		check(t, name, property, false)
 	}
 	for _, raw := range []string{``, `[]`, `{}`, `{"properties":[]}`, `{"properties":{"password":true}}`} {
-		if got := form.Sensitive([]byte(raw)); len(got) > 0 && raw != `{"properties":{"password":true}}` {
+		if got := form.Sensitive([]byte(raw), ""); len(got) > 0 && raw != `{"properties":{"password":true}}` {
 			t.Errorf("%s: %v", raw, got)
 		}
 	}
@@ -89,7 +89,7 @@ func check(t *testing.T, name, property string, secret bool) {
 	if secret {
 		want = []string{name}
 	}
-	if got := form.Sensitive(raw); !slices.Equal(got, want) {
+	if got := form.Sensitive(raw, ""); !slices.Equal(got, want) {
 		t.Errorf("%s %s: %v, want %v", name, property, got, want)
 	}
 }
@@ -108,6 +108,36 @@ func TestSecretsInText(t *testing.T) {
 	} {
 		if got := form.SensitiveText(text); got != want {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// A6: a field whose name says nothing is what the message asks for, and no
+// object that MCP would not allow hides one.
+func TestSecretsBehindOtherNames(t *testing.T) {
+	one := func(name, property string) string {
+		return `{"type":"object","properties":{"` + name + `":` + property + `}}`
+	}
+	for _, c := range []struct {
+		message, schema string
+		want            []string
+	}{
+		{"Enter API key:", one("value", `{"type":"string"}`), []string{"value"}},
+		{"Your password, please", one("answer", `{"type":"string","title":"Your answer"}`), []string{"answer"}},
+		{"Your password, please", one("city", `{"type":"string"}`), nil},
+		{"Your password, please", one("value", `{"type":"string","title":"City"}`), nil},
+		{"Reset the password?", one("value", `{"type":"boolean"}`), nil},
+		{"Which city?", one("value", `{"type":"string"}`), nil},
+		{"", one("login", `{"type":"object","properties":{"password":{"type":"string"}}}`), []string{"login.password"}},
+		{"", one("keys", `{"type":"array","items":{"type":"object","properties":{"api_key":{"type":"string"}}}}`), []string{"keys.api_key"}},
+		{"", `{"type":"object","properties":{},"allOf":[` + one("token", `{"type":"string"}`) + `]}`, []string{"token"}},
+	} {
+		if got := form.Sensitive([]byte(c.schema), c.message); !slices.Equal(got, c.want) {
+			t.Errorf("%q %s: %v, want %v", c.message, c.schema, got, c.want)
+		}
+		f, err := form.FromRequested([]byte(c.schema), c.message)
+		if err == nil && f.Sensitive() != (len(c.want) > 0) {
+			t.Errorf("%q %s: the form is sensitive: %t", c.message, c.schema, f.Sensitive())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/catalog"
@@ -23,12 +24,16 @@ import (
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/observe"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	surface "github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/upload"
 	"github.com/answerback/answerback/internal/wire"
 )
+
+// maxForms is how many forms are kept ready.
+const maxForms = 1024
 
 // gateway is the whole program behind its doors, built from one
 // configuration.
@@ -37,7 +42,8 @@ type gateway struct {
 	ring    *seal.Ring
 	home    seal.Home
 	store   journal.Journal
-	desk    *desk.Desk // nil when questions are switched off
+	desk    *desk.Desk     // nil when questions are switched off
+	office  *office.Office // nil with the desk
 	ledger  *observe.Ledger
 	metrics *observe.Metrics
 	auditor *observe.Auditor
@@ -84,6 +90,12 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 			return nil, err
 		}
 	}
+	forms := form.NewCache(&form.Compiler{MaxLength: cfg.Asks.MaxFieldLength}, maxForms)
+	if g.desk != nil {
+		if g.office, err = office.New(g.desk, forms); err != nil {
+			return nil, err
+		}
+	}
 	g.catalog, err = catalog.NewCache(catalog.Config{Max: 10_000, Bytes: 256 << 20, Age: 30 * time.Second, Timeout: 30 * time.Second, Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -100,7 +112,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	g.relay, err = relay.New(relay.Config{
 		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
-		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Ring: ring, Catalog: g.catalog, Log: log,
+		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x relay.Crossing) (relay.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},
@@ -182,6 +194,9 @@ func (g *gateway) restore(ctx context.Context) error {
 		return nil
 	}
 	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
+		if office.Created(&group[0].Ask) {
+			return g.office.Revive(group)
+		}
 		return g.relay.Revive(ctx, g.surface, group)
 	})
 	if err != nil {
@@ -245,6 +260,12 @@ func shardOf(a ask.Addressee) uint16 {
 	return seal.Shard(a.Principal.Issuer, a.Principal.Subject, a.Group)
 }
 
+// What the words of the configuration mean.
+var (
+	schemas = map[string]relay.Schemas{"reject": relay.RejectSchemas, "warn": relay.WarnOfSchemas, "pass": relay.PassSchemas}
+	secrets = map[string]relay.Secrets{"page": relay.SecretsToPage, "refuse": relay.RefuseSecrets}
+)
+
 func namesOf(cfg *config.Config) relay.Names {
 	switch cfg.Names {
 	case "prefix":
@@ -273,7 +294,10 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("backends.%s.tools: %w", name, err)
 		}
-		e := relay.Entry{Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked}
+		e := relay.Entry{
+			Backend: b, Filter: filter, Timeout: c.CallTimeout, Away: c.Away, AnsweredBy: c.AnsweredBy, Tasks: c.TaskWhenAsked,
+			Schemas: schemas[c.FormSchema], Secrets: secrets[c.Secrets],
+		}
 		if e.Doorstep, err = g.doorstep(name, c); err != nil {
 			return nil, err
 		}

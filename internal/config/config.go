@@ -147,6 +147,8 @@ type Backend struct {
 	CallTimeout   time.Duration          `yaml:"call_timeout" doc:"limits.call_timeout for this backend; 0 leaves that in force." min:"0s" max:"30d"`
 	Away          time.Duration          `yaml:"away" doc:"limits.away for this backend; 0 leaves that in force." min:"0s" max:"30d"`
 	AnsweredBy    string                 `yaml:"answered_by" doc:"The group of identity.groups that answers this server's forms, on the pages, in place of the caller."`
+	FormSchema    string                 `yaml:"form_schema" doc:"What becomes of a form whose requestedSchema is not what MCP allows, a flat object of texts, numbers, yes-or-no answers and choices: reject tells the server so, warn passes it on and notes it in the log and the audit, pass passes it on." enum:"reject,warn,pass"`
+	Secrets       string                 `yaml:"secrets" doc:"What becomes of a form that asks for a secret, such as a password, a token, a key or a card number: page puts it on a page of the gateway, so that the value passes neither the client nor its model, and refuses it where no page can be opened; refuse refuses it." enum:"page,refuse"`
 	TaskWhenAsked bool                   `yaml:"task_when_asked" doc:"Turn a call in which somebody is asked into a task, for clients that declare the tasks extension: they poll, however long a person takes."`
 	Disabled      bool                   `yaml:"disabled" doc:"Keep the entry and leave the server alone."`
 
@@ -212,7 +214,9 @@ func Default() *Config {
 }
 
 // defaultBackend gives the values that a backend has where its entry is silent.
-func defaultBackend() Backend { return Backend{Transport: "auto"} }
+func defaultBackend() Backend {
+	return Backend{Transport: "auto", FormSchema: "reject", Secrets: "page"}
+}
 
 // Enabled gives the names of the backends that are not disabled, sorted.
 func (c *Config) Enabled() []string {

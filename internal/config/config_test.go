@@ -181,7 +181,7 @@ func TestDefaultNeedsOnlyBackendsAndDataDir(t *testing.T) {
 		t.Errorf("Validate: %v", err)
 	}
 	c.DataDir = "/data"
-	c.Backends = map[string]config.Backend{"a": {Command: "x", Transport: "auto"}}
+	c.Backends = map[string]config.Backend{"a": {Command: "x", Transport: "auto", FormSchema: "reject", Secrets: "page"}}
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}

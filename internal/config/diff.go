@@ -69,7 +69,7 @@ func active(c *Config) map[string]Backend {
 // the same way, however it is offered: one that runs can then be kept.
 func (b Backend) SameServer(other Backend) bool {
 	for _, e := range []*Backend{&b, &other} {
-		e.Tools, e.CallTimeout, e.Away, e.written = Tools{}, 0, 0, nil
+		e.Tools, e.CallTimeout, e.Away, e.FormSchema, e.Secrets, e.written = Tools{}, 0, 0, "", "", nil
 	}
 	return reflect.DeepEqual(b, other)
 }

@@ -167,7 +167,7 @@ backends:
 func TestSameServer(t *testing.T) {
 	a := config.Backend{URL: "https://example.com/", Headers: map[string]secret.Text{"A": secret.New("one")}}
 	b := a
-	b.Tools.Deny, b.CallTimeout = []string{"x"}, time.Minute
+	b.Tools.Deny, b.CallTimeout, b.FormSchema, b.Secrets = []string{"x"}, time.Minute, "pass", "refuse"
 	if !a.SameServer(b) {
 		t.Error("another allow-list made it another server")
 	}

@@ -24,15 +24,20 @@ type body struct {
 	resume []byte
 }
 
-func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte) body {
+func bodyOf(a *ask.Ask, k exchange.Kept, group string, resume []byte, keep func([]byte) []byte) body {
 	b := body{ask: *a, kept: k, group: group, resume: resume}
-	if k.Outcome != nil && k.Delivery == exchange.DeliveryDone {
-		// The asker has the values: nobody else needs them. What was asked
-		// stays, for whoever comes back to the question.
-		out := *k.Outcome
-		out.Answer.Result, out.Answer.Error = nil, nil
-		b.kept.Outcome = &out
+	if k.Outcome == nil || k.Delivery != exchange.DeliveryDone {
+		return b
 	}
+	out := *k.Outcome
+	b.kept.Outcome = &out
+	if keep != nil {
+		out.Answer.Result = keep(out.Answer.Result)
+		return b
+	}
+	// The asker has the values: nobody else needs them. What was asked stays,
+	// for whoever comes back to the question.
+	out.Answer.Result, out.Answer.Error = nil, nil
 	return b
 }
 

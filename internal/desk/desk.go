@@ -62,6 +62,11 @@ type Asker struct {
 	// Kept says that the ask must be kept from the start, because its call
 	// was promised to go on without its client.
 	Kept bool
+	// Keep gives what of an answer stays in the store once Settled has taken
+	// it, with the question, until the ask is forgotten. Nil means nothing.
+	Keep func(result []byte) []byte
+	// Note is what the audit notes of the question itself, "" for nothing.
+	Note ask.Code
 }
 
 // From says where an answer of a client comes from.

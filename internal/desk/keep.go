@@ -81,7 +81,7 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 	key, _ := d.cfg.Key(e.ask.ID) // Mint made it
 	r := journal.Record{
 		Key: key, Rev: e.rev, Addressee: addresseeKey(e.ask.Addressee),
-		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle(k)))),
+		Asked: e.ask.Asked, Deadline: k.Deadline, Body: plant.Without(plant.EarlyShow, d.seal(e.ask.ID, bodyOf(&e.ask, k, e.group, e.handle(k), e.keeps(k)))),
 	}
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
@@ -107,6 +107,17 @@ func (e *entry) handle(k exchange.Kept) []byte {
 		return e.asker.Resume()
 	}
 	return e.resume
+}
+
+// keeps is what the asker wants kept of an answer that it has.
+func (e *entry) keeps(k exchange.Kept) func([]byte) []byte {
+	if k.Delivery != exchange.DeliveryDone {
+		return nil
+	}
+	if e.taken != nil {
+		<-e.taken
+	}
+	return e.asker.Keep
 }
 
 // addresseeKey names an addressee in the store. The words are told apart by

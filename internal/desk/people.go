@@ -54,6 +54,15 @@ type Receipt struct {
 // somebody else's ask is put on record; whoever presents the error must not
 // let them tell it from Unknown.
 func (d *Desk) Look(ctx context.Context, id string, who Viewer, surface string) (View, error) {
+	return d.look(ctx, id, who, surface, exchange.Opened{Rung: exchange.RungPage, By: who.Principal, Surface: surface})
+}
+
+// Peek is Look by a program that does not put the ask before anybody.
+func (d *Desk) Peek(ctx context.Context, id string, who Viewer, surface string) (View, error) {
+	return d.look(ctx, id, who, surface, exchange.Promised{})
+}
+
+func (d *Desk) look(ctx context.Context, id string, who Viewer, surface string, ev exchange.AskEvent) (View, error) {
 	e, err := d.held(id, who, surface)
 	if err != nil {
 		return View{}, err
@@ -61,7 +70,7 @@ func (d *Desk) Look(ctx context.Context, id string, who Viewer, surface string) 
 	if e == nil {
 		return d.past(ctx, id, who, surface)
 	}
-	v := d.step(e, exchange.Opened{Rung: exchange.RungPage, By: who.Principal, Surface: surface})
+	v := d.step(e, ev)
 	plant.Kill("desk.look")
 	switch {
 	case v.notDone == nil:

@@ -38,7 +38,7 @@ type Record struct {
 	Rung string // of shown and show_failed: where
 
 	Ending ask.Ending      // of settled
-	Code   ask.Code        // why it ended, was not shown or was not taken
+	Code   ask.Code        // why it ended, was not shown or was not taken; of asked: what is odd about it
 	Reason ask.Abandonment // of settled: why it was abandoned, where it was
 
 	// Of an answer, taken or not, and of a look: who and where.
@@ -72,6 +72,7 @@ func (d *Desk) audit(e *entry, a exchange.Audit, now time.Time) {
 	switch a.Transition {
 	case exchange.TransitionAsked:
 		d.counts.asked.Add(1)
+		r.Code = e.asker.Note
 	case exchange.TransitionShown:
 		r.Rung = a.Rung.String()
 	case exchange.TransitionShowFailed:

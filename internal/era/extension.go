@@ -11,6 +11,27 @@ const Tasks = "io.modelcontextprotocol/tasks"
 // to do with tasks.
 const RequiredTasks = `{"extensions":{"` + Tasks + `":{}}}`
 
+// Forms is our own extension: a client may create forms, and submit and extend
+// them. In the legacy era, which has no extensions, it is declared under
+// experimental.
+const Forms = "io.github.answerback/forms"
+
+// ExtendsForms reports whether a client's capabilities object of either era
+// declares our forms.
+func ExtendsForms(caps []byte) bool {
+	at, err := wire.Value(caps)
+	return err == nil && (declared(caps, wire.Get(caps, at, "extensions"), Forms) || declared(caps, wire.Get(caps, at, "experimental"), Forms))
+}
+
+// WithForms gives a server's capabilities object with our forms declared as
+// the era has it, every other byte as it was.
+func WithForms(caps []byte, era Era) []byte {
+	if era == Modern {
+		return with(caps, "extensions", Forms)
+	}
+	return with(caps, "experimental", Forms)
+}
+
 // Extends reports whether a capabilities object, a client's or a server's,
 // declares an extension.
 func Extends(caps []byte, extension string) bool {
@@ -55,18 +76,21 @@ func WithoutTasks(caps []byte) []byte {
 
 // WithTasks gives the capabilities object with the tasks extension declared,
 // every other byte as it was. What is not an object is returned as it is.
-func WithTasks(caps []byte) []byte {
+func WithTasks(caps []byte) []byte { return with(caps, "extensions", Tasks) }
+
+// with declares a name in a group of a capabilities object.
+func with(caps []byte, group, name string) []byte {
 	obj, err := wire.Value(caps)
 	if err != nil || caps[obj.Start] != '{' {
 		return caps
 	}
-	at := object(caps, obj, "extensions")
+	at := object(caps, obj, group)
 	if at.IsZero() {
-		caps = Without(caps, "extensions")
+		caps = Without(caps, group)
 		if obj, err = wire.Value(caps); err != nil {
 			return caps
 		}
-		return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, "extensions", []byte(`{"`+Tasks+`":{}}`)))
+		return wire.Splice(nil, caps, wire.Set(caps, obj, wire.Span{}, group, []byte(`{"`+name+`":{}}`)))
 	}
-	return wire.Splice(nil, caps, wire.Set(caps, at, wire.Get(caps, at, Tasks), Tasks, []byte("{}")))
+	return wire.Splice(nil, caps, wire.Set(caps, at, wire.Get(caps, at, name), name, []byte("{}")))
 }

@@ -20,6 +20,7 @@ const (
 	codeInvalidParams     = -32602
 	codeInternal          = -32603
 	codeServer            = -32000 // what SDKs call ConnectionClosed; legacy only
+	codeFormInvalid       = -32007 // an answer that its form does not accept; legacy only
 	codeHeaderMismatch    = -32020
 	codeMissingCapability = -32021
 	codeBadVersion        = -32022
@@ -54,6 +55,7 @@ var rows = [...]Row{
 	{ask.ModeNotDeclared, codeInvalidParams, codeMissingCapability},
 	{ask.NoClient, codeServer, codeInternal},
 	{ask.BadSchema, codeInvalidParams, codeInvalidParams},
+	{ask.AsksForSecret, codeInvalidParams, codeInvalidParams},
 	{ask.SwitchedOff, codeMethodNotFound, codeMethodNotFound},
 	{ask.RateLimited, codeServer, codeInternal},
 	{ask.TooManyOpen, codeServer, codeInternal},
@@ -74,6 +76,7 @@ var rows = [...]Row{
 	{ask.TooLate, codeInvalidParams, codeInvalidParams},
 	{ask.Unknown, codeInvalidParams, codeInvalidParams},
 	{ask.NotYours, codeInvalidParams, codeInvalidParams},
+	{ask.InvalidContent, codeFormInvalid, codeInvalidParams},
 
 	{ask.BadMessage, codeInvalidRequest, codeInvalidRequest},
 	{ask.Ambiguous, codeInvalidRequest, codeInvalidRequest},

@@ -15,6 +15,12 @@ const (
 	rootsMethod    = "roots/list"
 )
 
+// The older mode of a form that has one field, and what it asks for.
+const (
+	inlineMode   = "inline"
+	inlineSchema = `{"type":"object","properties":{"value":{"type":"string","title":"Answer"}},"required":["value"]}`
+)
+
 // KindOf gives the kind of a question; false where the method is none. An
 // elicitation in a mode that MCP does not have is a question of kind zero,
 // which CheckQuestion refuses.
@@ -40,7 +46,7 @@ func modeOf(params []byte) ask.Kind {
 		return ask.Form
 	}
 	switch mode, _ := wire.Unquote(at.Of(params)); mode {
-	case "form", "inline": // inline is the older name of a form of one field
+	case "form", inlineMode:
 		return ask.Form
 	case "url":
 		return ask.URL
@@ -50,24 +56,35 @@ func modeOf(params []byte) ask.Kind {
 
 // Canonical gives a question in the form in which it goes to clients: the
 // alias elicitation/requestInput becomes elicitation/create, with its message
-// copied from prompt and an empty schema where these are absent. Every other
-// byte stays, and every other question stays as it is.
+// copied from prompt and an empty schema where these are absent; the older
+// inline mode becomes a form of one text, called value. Every other byte
+// stays, and every other question stays as it is.
 func Canonical(method string, params []byte) (string, []byte) {
-	if method != aliasMethod {
+	if method != aliasMethod && method != createMethod {
 		return method, params
 	}
 	obj, err := wire.Value(params)
 	if err != nil || params[obj.Start] != '{' {
 		return createMethod, params
 	}
+	mode := wire.Get(params, obj, "mode")
+	word, _ := wire.Unquote(mode.Of(params))
+	schema := []byte(`{"type":"object","properties":{}}`)
 	var changes []wire.Change
+	switch {
+	case word == inlineMode:
+		schema = []byte(inlineSchema)
+		changes = append(changes, wire.Change{Old: mode}) // without a mode it is a form
+	case method != aliasMethod:
+		return method, params
+	}
 	if wire.Get(params, obj, "message").IsZero() {
 		if prompt := wire.Get(params, obj, "prompt"); !prompt.IsZero() {
 			changes = append(changes, wire.Change{Key: "message", Value: prompt.Of(params)})
 		}
 	}
-	if modeOf(params) == ask.Form && wire.Get(params, obj, "requestedSchema").IsZero() {
-		changes = append(changes, wire.Change{Key: "requestedSchema", Value: []byte(`{"type":"object","properties":{}}`)})
+	if modeOf(params) == ask.Form && wire.Get(params, obj, "requestedSchema").IsZero() && wire.Get(params, obj, "formDefinition").IsZero() {
+		changes = append(changes, wire.Change{Key: "requestedSchema", Value: schema})
 	}
 	return createMethod, wire.Splice(nil, params, wire.Amend(params, obj, changes...)...)
 }

@@ -57,6 +57,25 @@ func TestCanonicalTurnsTheAliasIntoElicitationCreate(t *testing.T) {
 	}
 }
 
+// F21: the older inline mode is a form of one text.
+func TestCanonicalTurnsInlineIntoAForm(t *testing.T) {
+	const value = `"requestedSchema":{"type":"object","properties":{"value":{"type":"string","title":"Answer"}},"required":["value"]}`
+	for params, want := range map[string]string{
+		`{"mode":"inline","prompt":"Who?"}`:                    `{"message":"Who?",` + value + `,"prompt":"Who?"}`,
+		`{"mode":"inline","message":"m","prompt":"Who?"}`:      `{` + value + `,"message":"m","prompt":"Who?"}`,
+		`{"x":1,"mode":"inline","prompt":"Who?"}`:              `{"message":"Who?",` + value + `,"x":1,"prompt":"Who?"}`,
+		`{"mode":"inline","message":"m","requestedSchema":{}}`: `{"message":"m","requestedSchema":{}}`,
+	} {
+		method, got := era.Canonical("elicitation/create", []byte(params))
+		if method != "elicitation/create" || string(got) != want {
+			t.Errorf("%s became %s %s, want %s", params, method, got, want)
+		}
+		if kind, ok := era.KindOf(method, got); kind != ask.Form || !ok {
+			t.Errorf("%s is of kind %v", got, kind)
+		}
+	}
+}
+
 // E5: everything but the alias is passed on as it is.
 func TestCanonicalLeavesEveryOtherQuestionAlone(t *testing.T) {
 	for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list", "x"} {

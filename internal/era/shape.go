@@ -7,11 +7,10 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// CheckShape checks that a question has the form that MCP demands of its
-// kind, with code BadSchema where it has not. A form must have a message and a
-// requestedSchema in MCP's subset: a flat object of strings, numbers, booleans
-// and selections. A url question must have a message and an absolute http or
-// https URL. Sampling and roots are passed on as they are.
+// CheckShape checks that a question has the words that MCP demands of its
+// kind, with code BadSchema where it has not: a message, and for a url question
+// an absolute http or https URL. What a form asks for is CheckSchema's matter;
+// sampling and roots are passed on as they are.
 func CheckShape(kind ask.Kind, params []byte) *ask.Error {
 	if kind != ask.Form && kind != ask.URL {
 		return nil
@@ -27,7 +26,18 @@ func CheckShape(kind ask.Kind, params []byte) *ask.Error {
 	if kind == ask.URL {
 		return checkURL(q.get("url"))
 	}
-	return checkSchema(q.get("requestedSchema"))
+	return nil
+}
+
+// CheckSchema checks that a form has a requestedSchema in MCP's subset: a flat
+// object of strings, numbers, booleans and selections. The code is BadSchema,
+// and the message names the property.
+func CheckSchema(params []byte) *ask.Error {
+	obj, err := wire.Value(params)
+	if err != nil {
+		return badShape("it has no params object")
+	}
+	return checkSchema(value{params, obj}.get("requestedSchema"))
 }
 
 func badShape(what string) *ask.Error {

@@ -9,7 +9,7 @@ import (
 )
 
 // A5: every kind of property that MCP 2025-11-25 has, and its near misses.
-func TestCheckShapeOfProperties(t *testing.T) {
+func TestCheckSchemaOfProperties(t *testing.T) {
 	for _, tc := range []struct {
 		schema string
 		ok     bool
@@ -47,7 +47,7 @@ func TestCheckShapeOfProperties(t *testing.T) {
 		{`{"type":"array","items":[{"type":"string"}]}`, false},
 	} {
 		params := `{"message":"m","requestedSchema":{"type":"object","properties":{"p":` + tc.schema + `}}}`
-		err := era.CheckShape(ask.Form, []byte(params))
+		err := era.CheckSchema([]byte(params))
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.schema, err)
 		}
@@ -57,7 +57,7 @@ func TestCheckShapeOfProperties(t *testing.T) {
 	}
 }
 
-func TestCheckShapeOfForms(t *testing.T) {
+func TestCheckSchemaOfForms(t *testing.T) {
 	for _, tc := range []struct {
 		params string
 		ok     bool
@@ -82,10 +82,18 @@ func TestCheckShapeOfForms(t *testing.T) {
 		{``, false},
 		{`{"message":`, false},
 	} {
-		if err := era.CheckShape(ask.Form, []byte(tc.params)); (err == nil) != tc.ok || (err != nil && err.Code != ask.BadSchema) {
+		if err := checkForm([]byte(tc.params)); (err == nil) != tc.ok || (err != nil && err.Code != ask.BadSchema) {
 			t.Errorf("%s: %v", tc.params, err)
 		}
 	}
+}
+
+// checkForm is all that is checked of a form.
+func checkForm(params []byte) *ask.Error {
+	if err := era.CheckShape(ask.Form, params); err != nil {
+		return err
+	}
+	return era.CheckSchema(params)
 }
 
 func TestCheckShapeOfURLs(t *testing.T) {
@@ -120,9 +128,9 @@ func TestCheckShapeOfURLs(t *testing.T) {
 	}
 }
 
-func TestCheckShapeCutsAServersWordsShort(t *testing.T) {
+func TestCheckSchemaCutsAServersWordsShort(t *testing.T) {
 	params := `{"message":"m","requestedSchema":{"type":"object","properties":{"` + strings.Repeat("ü", 5000) + `":1}}}`
-	if err := era.CheckShape(ask.Form, []byte(params)); err == nil || len(err.Message) > 200 {
+	if err := era.CheckSchema([]byte(params)); err == nil || len(err.Message) > 200 {
 		t.Errorf("%v", err)
 	}
 }

@@ -134,7 +134,7 @@ func TestRepliesAreModernised(t *testing.T) {
 func TestCancelledCallIsOwedNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
-			q, replies, _ := newQuestion("elicitation/create", form)
+			q, replies, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			return okTo(msg, `{"reply":`+<-replies+`}`), nil
 		}}
@@ -160,7 +160,7 @@ func TestQuestionEndsBeforeItsCall(t *testing.T) {
 		r := newRelay(t, legacyServer(func(ctx context.Context, _ *wire.Message, sink Sink) (string, error) {
 			gone, leave := context.WithCancel(context.Background())
 			defer leave()
-			sink.Question(&Question{Method: "elicitation/create", Params: []byte(form), Gone: gone,
+			sink.Question(&Question{Method: "elicitation/create", Params: []byte(anyForm), Gone: gone,
 				Reply: func(context.Context, []byte, []byte) error {
 					alive <- ctx.Err() == nil
 					return nil

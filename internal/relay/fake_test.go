@@ -12,10 +12,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -170,8 +172,13 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 	for _, s := range servers {
 		entries = append(entries, Entry{Backend: s})
 	}
+	forms := form.NewCache(nil, 10)
+	o, err := office.New(d, forms)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r, err := New(Config{
-		Entries: entries, Desk: d, Ring: ring, Catalog: cache, Log: slog.New(slog.DiscardHandler),
+		Entries: entries, Desk: d, Forms: forms, Office: o, Ring: ring, Catalog: cache, Log: slog.New(slog.DiscardHandler),
 		Info: []byte(`{"name":"answerback","version":"test"}`),
 		Limits: Limits{
 			CallTimeout: time.Minute, CallCap: 24 * time.Hour, CallsPerSession: 4, StateAge: time.Hour,
@@ -212,7 +219,7 @@ func newQuestion(method, params string) (*Question, <-chan string, context.Cance
 	}, replies, cancel
 }
 
-const form = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
+const anyForm = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
 
 func send(s *Session, peer Peer, raw string) wire.Message {
 	msg := scan(raw)

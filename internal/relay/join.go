@@ -46,7 +46,11 @@ func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Ses
 	body := append([]byte(nil), `{"protocolVersion":`...)
 	body = wire.AppendString(body, s.version)
 	body = append(body, `,"capabilities":`...)
-	body = append(body, joinedCapabilities...)
+	can := []byte(joinedCapabilities)
+	if s.forms {
+		can = era.WithForms(can, era.Legacy)
+	}
+	body = append(body, can...)
 	body = append(body, `,"serverInfo":`...)
 	body = append(body, s.relay.info...)
 	body = append(body, '}')

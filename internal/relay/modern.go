@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -25,6 +26,9 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	e := r.solo(t, at)
 	if at != "" && e == nil {
 		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
+	}
+	if isForm(msg.Method()) && r.formsFor(msg) {
+		return r.formCall(ctx, office.Creator{Principal: who.Principal, Client: clientName(msg.Field(msg.MetaClientInfo))}, msg, era.Modern)
 	}
 	rd := &round{relay: r, who: who.Principal, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
 	a := asker{relay: r, who: who.Principal, during: msg.Method()}
@@ -96,6 +100,9 @@ func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
 	case method == "server/discover" && e.Tasks:
 		reply, err = rd.relay.advertised(e, reply)
 	}
+	if err == nil && method == "server/discover" && rd.relay.formsFor(rd.call.msg) {
+		reply, err = advertise(rd.relay, reply, era.Modern)
+	}
 	if err != nil {
 		return Response{}, err
 	}
@@ -149,9 +156,9 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 		return Reply{}, err
 	}
 	lazy := false
+	_, crosses := line.(*crossed)
 	if !msg.MetaCapabilities.IsZero() {
 		caps := msg.Field(msg.MetaCapabilities)
-		_, crosses := line.(*crossed)
 		lazy = !crosses && rd.lazy(to) && !rd.takesTasks()
 		if told := rd.tell(to.entry); (!crosses || rd.relay.desk == nil) && len(told) != len(caps) {
 			edits = append(edits, wire.Edit{Span: msg.MetaCapabilities, With: told})
@@ -164,7 +171,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if err != nil {
 		return Reply{Event: reply.Event}, err
 	}
-	if lazy && asksPerson(&reply.Msg) {
+	if lazy && asksPerson(&reply.Msg) || !crosses && rd.keepsApart(to.entry, &reply.Msg) {
 		reply, err = rd.takeOver(ctx, to, reply)
 		if err != nil {
 			return Reply{Event: reply.Event}, err
@@ -266,16 +273,23 @@ func (rd *round) checkInput(backend string, m *wire.Message, input wire.Span) (a
 	if !ok {
 		return 0, ask.Errorf(ask.BackendBroken, "The backend "+backend+" asked with the unknown method "+method+".")
 	}
-	err := era.CheckQuestion(kind, params, rd.caps)
+	err := era.CheckCaps(kind, params, rd.caps)
+	if err == nil {
+		err = rd.relay.passable(backend, kind, params)
+	}
 	if err == nil {
 		rd.relay.log.Info("question passed on", "backend", backend, "kind", kind, "name", rd.call.asker.name, "principal", rd.who)
 		return kind, nil
 	}
 	switch err.Code {
 	case ask.ClientLacksCapability, ask.ModeNotDeclared:
+		required := err.Data["requiredCapabilities"]
+		if required == nil {
+			required = json.RawMessage(era.RequiredCaps(kind))
+		}
 		return 0, &ask.Error{
 			Code: ask.MissingCapability, Message: "The backend " + backend + " has a question that this client did not declare it can answer.",
-			Data: map[string]any{"requiredCapabilities": json.RawMessage(era.RequiredCaps(kind))},
+			Data: map[string]any{"requiredCapabilities": required},
 		}
 	}
 	return 0, err
@@ -355,6 +369,9 @@ func (j *modernJoin) capabilities(ctx context.Context) []byte {
 	caps := []byte(joinedCapabilities)
 	if tasks.Load() {
 		caps = append(caps[:len(caps)-1], `,"extensions":{"`+era.Tasks+`":{}}}`...)
+	}
+	if j.relay.formsFor(j.call.msg) {
+		caps = era.WithForms(caps, era.Modern)
 	}
 	return caps
 }

@@ -24,7 +24,7 @@ func (pk *parked) answer(msg *wire.Message) {
 		if id == "" {
 			continue
 		}
-		err := pk.lot.relay.desk.Answer(id, desk.From{Principal: pk.who, Session: pk.id, Surface: "mcp"}, answerIn(msg.Raw, member.Value))
+		err := pk.lot.relay.desk.Answer(id, desk.From{Principal: pk.who, Session: pk.id, Surface: surface}, answerIn(msg.Raw, member.Value))
 		if err != nil {
 			pk.lot.relay.log.Info("answer not taken", "ask", id, "code", ask.CodeOf(err), "err", err)
 		}

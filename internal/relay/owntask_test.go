@@ -175,7 +175,7 @@ func TestTaskThatIsOverStays(t *testing.T) {
 func TestTaskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
-			q, reply, _ := newQuestion("elicitation/create", form)
+			q, reply, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			<-reply
 			return `{"jsonrpc":"2.0","id":` + string(msg.Field(msg.ID)) + `,"error":{"code":-32002,"message":"no \"such\" thing"}}`, nil

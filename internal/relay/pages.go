@@ -60,13 +60,19 @@ func (r *Relay) mute(e *Entry, who ask.Principal, caps era.Caps) bool {
 	return r.desk != nil && !caps.Form && !caps.URL && r.standing(e, who, caps).Pages
 }
 
+// standing is the relay's for one question.
+func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
+	a := k.asker
+	s := a.relay.standing(e, a.who, k.caps)
+	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
+	s.Takes = era.CheckCaps(kind, k.q.Params, k.caps) == nil
+	s.Call = slices.ContainsFunc(k.calls, func(c *call) bool { return c.pk != nil })
+	return s
+}
+
 // ways says who is asked a question of this kind, and how they are reached.
 func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
-	a := k.asker
-	s := a.relay.standing(e, a.who, a.caps)
-	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
-	s.Takes = era.CheckCaps(kind, k.q.Params, a.caps) == nil
-	s.Call = slices.ContainsFunc(k.calls, func(c *call) bool { return c.pk != nil })
+	a, s := k.asker, k.standing(e, kind, to)
 	reach := s.Reach()
 	whom := ask.Addressee{Principal: a.who}
 	if s.Group && kind == ask.Form {
@@ -78,8 +84,11 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Wa
 	if reach.Client {
 		w.Client = to
 	}
+	if reach.Client && (k.form != nil || k.teller() != nil) {
+		w.Client = plain{to, k.teller()}
+	}
 	if reach.Link {
-		w.Link = &link{peer: to, pages: a.relay.pages}
+		w.Link = &link{peer: to, pages: a.relay.pages, tell: k.teller()}
 	}
 	if reach.Page {
 		k.told = whom.Group == ""
@@ -107,6 +116,7 @@ func (k *carried) admit() (some bool) {
 type link struct {
 	peer     Peer
 	pages    Pages
+	tell     *teller     // where the client knows our extension
 	followed atomic.Bool // the person agreed to open it
 }
 
@@ -127,6 +137,9 @@ func (l *link) Show(a *ask.Ask) error {
 	shown.Params = b
 	return l.peer.Show(&shown)
 }
+
+// Warn tells a client that knows our extension that time is nearly up.
+func (l *link) Warn(a *ask.Ask, extensions int) { l.tell.warn(a, extensions) }
 
 // Followed notes that the person agreed to open the link.
 func (l *link) Followed() { l.followed.Store(true) }

@@ -112,7 +112,7 @@ func TestParkedCallIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		order := make(chan string, 2)
 		r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
-			q, replies, _ := newQuestion("elicitation/create", form)
+			q, replies, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			order <- <-replies
 			<-ctx.Done()

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/plant"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -65,14 +68,17 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		return
 	}
 	e := r.table.Load().byName[a.backend]
-	if q.Kind == 0 {
-		if err := era.CheckQuestion(kind, params, r.told(e, a.who, a.caps, a.version)); err != nil {
-			a.turnDown(q, err)
-			return
-		}
+	p, err := a.weigh(e, q, kind, params)
+	if err != nil {
+		a.turnDown(q, err)
+		return
 	}
 
-	k := &carried{asker: a, q: q, calls: calls, opened: make(chan struct{}), over: make(chan struct{})}
+	k := &carried{asker: a, q: q, calls: calls, caps: p.of(a.caps), form: p.form, opened: make(chan struct{}), over: make(chan struct{})}
+	if p.apart != nil && len(exchange.Ladder(k.standing(e, kind, to).Reach())) == 0 {
+		a.turnDown(q, p.apart)
+		return
+	}
 	// A question that may be any of several calls' ends with none of them in
 	// particular: only an ask with one call ends with it.
 	if len(calls) == 1 && !calls[0].opens(k) {
@@ -83,11 +89,13 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		c.clock.pause()
 	}
 	whom, ways := k.ways(e, kind, to)
+	by := k.waits(to)
+	by.Note = p.note
 	k.open(r.desk.Ask(ask.Ask{
-		Kind: kind, Method: method, Params: params,
+		Kind: kind, Method: method, Params: p.params,
 		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
-		Addressee: whom,
-	}, ways, k.waits(to)))
+		Addressee: whom, Terms: question.Terms(p.form),
+	}, ways, by))
 }
 
 // carried is one question between its backend and the desk.
@@ -95,6 +103,8 @@ type carried struct {
 	asker asker
 	q     *Question
 	calls []*call
+	caps  era.Caps   // the client's that it may make use of
+	form  *form.Form // where it came with one of our own
 
 	// told says that the ask can come to wait on a page of the caller's, whose
 	// call then ends with the link.
@@ -179,7 +189,7 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 		// The backend took it back, or will be told after a restart.
 	case ask.Answered:
 		plant.Kill("relay.reply.before")
-		undelivered = k.asker.reply(k.q, out.Answer.Result, out.Answer.Error)
+		undelivered = k.deliver(out)
 		plant.Kill("relay.reply.after")
 	default:
 		undelivered = k.asker.refuse(k.q, out.Err)
@@ -196,6 +206,20 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 		c.clock.resume()
 	}
 	return undelivered
+}
+
+// deliver brings an answer to the backend. One that a client gave to a form of
+// our own is held to that first: those who show it themselves have done so.
+func (k *carried) deliver(out ask.Outcome) error {
+	result := out.Answer.Result
+	if k.form != nil && out.Surface == surface && len(result) > 0 {
+		var err *ask.Error
+		if result, err = conform(k.form, out.Answer); err != nil {
+			_ = k.asker.refuse(k.q, err)
+			return err
+		}
+	}
+	return k.asker.reply(k.q, result, out.Answer.Error)
 }
 
 // turnDown refuses a question that does not reach the desk.

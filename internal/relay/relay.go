@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -43,19 +45,23 @@ type Entry struct {
 	// AnsweredBy is the group that answers the backend's forms in place of
 	// the caller, "" for none.
 	AnsweredBy string
+	Schemas    Schemas
+	Secrets    Secrets
 	// Doorstep is where calls wait for an account to be connected, nil where
 	// none is needed.
 	Doorstep Doorstep
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
-// off. Pages may be nil: then there are none. Results may be nil: then the
+// off, and Office must be nil too. Pages may be nil: then there are none. Results may be nil: then the
 // responses of calls whose clients are away die with the gateway. All else is
 // required.
 type Config struct {
 	Entries []Entry
 	Names   Names
 	Desk    *desk.Desk
+	Forms   *form.Cache    // where forms of questions are kept ready
+	Office  *office.Office // nil where clients create none
 	Pages   Pages
 	Results Results
 	Home    string  // the gateway's, as a word of an id of Results
@@ -112,6 +118,8 @@ type Relay struct {
 	info    []byte
 	names   Names
 	limits  Limits
+	forms   *form.Cache
+	office  *office.Office
 
 	cross   func(Crossing) (Line, error)
 	observe Observer
@@ -139,6 +147,8 @@ func New(cfg Config) (*Relay, error) {
 	switch {
 	case cfg.Ring == nil:
 		return nil, errors.New("relay: no key ring given")
+	case cfg.Forms == nil:
+		return nil, errors.New("relay: no cache of forms given")
 	case cfg.Catalog == nil:
 		return nil, errors.New("relay: no catalog given")
 	case cfg.Log == nil:
@@ -157,6 +167,8 @@ func New(cfg Config) (*Relay, error) {
 	r := &Relay{
 		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, home: cfg.Home, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
+		forms:    cfg.Forms,
+		office:   cfg.Office,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
 		sessions: make(map[*Session]struct{}),

@@ -180,6 +180,7 @@ func (x *revival) asker() asker {
 func (x *revival) carry(group []desk.Stored, c *call, questions []*Question, to func(i int) Peer, revived []desk.Revived) {
 	for i, s := range group {
 		k := &carried{asker: c.asker, q: questions[i], calls: []*call{c}, opened: make(chan struct{}), over: make(chan struct{})}
+		k.caps, k.form = x.relay.fit(x.entry, &s.Ask, c.asker.caps)
 		if s.Open {
 			c.opens(k)
 			c.clock.pause()
@@ -341,8 +342,8 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	offers := make([]*offer, len(group))
 	for i, s := range group {
 		offers[i] = &offer{pk, x.threads[i].Key}
-		if s.Open && !x.threads[i].Told && (c.asker.caps.Form || s.Ask.Kind != ask.Form) {
-			_ = offers[i].Show(&s.Ask)
+		if caps, _ := x.relay.fit(x.entry, &s.Ask, c.asker.caps); s.Open && !x.threads[i].Told && (caps.Form || s.Ask.Kind != ask.Form) {
+			_ = plain{Peer: offers[i]}.Show(&s.Ask)
 		}
 	}
 	x.carry(group, c, resumed.Questions, func(i int) Peer { return offers[i] }, revived)

@@ -27,6 +27,7 @@ type Session struct {
 	hello   []byte // initialize params as backends get them
 	client  string // what the client calls itself
 	manner  Manner
+	forms   bool // the client may create forms
 	capsKey string
 
 	soloEntry *Entry
@@ -36,12 +37,13 @@ type Session struct {
 	// ready is closed once the handshake is over; no backend may ask before.
 	ready chan struct{}
 
-	mu     sync.Mutex
-	calls  map[string]*call // in flight, by id
-	closed bool
-	idle   chan struct{} // closed once the session is and no call is in flight
-	lent   int           // calls that go on without their client, over the session's lines
-	ending bool          // the lines are to be closed when the last of them ends
+	mu      sync.Mutex
+	calls   map[string]*call    // in flight, by id
+	created map[string]struct{} // forms of the client's that wait
+	closed  bool
+	idle    chan struct{} // closed once the session is and no call is in flight
+	lent    int           // calls that go on without their client, over the session's lines
+	ending  bool          // the lines are to be closed when the last of them ends
 }
 
 // Initialize opens a legacy session at an endpoint that the relay knows. id
@@ -67,6 +69,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 		caps = era.WithoutAsks(caps)
 	}
 	s.hello, s.capsKey = params, era.CapsKey(caps)
+	s.forms = r.office != nil && era.ExtendsForms(caps)
 	if at, err := wire.Value(params); err == nil {
 		info := wire.Get(params, at, "clientInfo").Of(params)
 		s.client, s.manner = clientName(info), r.clients.of(info)
@@ -96,7 +99,14 @@ func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte,
 	close(s.ready)
 	s.relay.log.Info("session opened", "backend", e.Backend.Name(), "principal", s.who, "version", s.version,
 		"form", s.caps.Form, "url", s.caps.URL, "sampling", s.caps.Sampling, "roots", s.caps.Roots)
-	return s, restore(Reply{Msg: welcome, Status: 200}, clientID)
+	reply := Reply{Msg: welcome, Status: 200}
+	if s.forms {
+		if reply, err = advertise(s.relay, reply, era.Legacy); err != nil {
+			s.Close(ctx, ask.From(err))
+			return nil, fail(clientID, err, era.Legacy)
+		}
+	}
+	return s, restore(reply, clientID)
 }
 
 func versionOf(welcome *wire.Message) string {
@@ -133,6 +143,9 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 		return result(id, []byte("{}"))
 	case "initialize":
 		return fail(id, ask.Errorf(ask.BadMessage, "This session is initialized already."), era.Legacy)
+	}
+	if s.forms && isForm(msg.Method()) {
+		return s.formCall(ctx, msg)
 	}
 	if s.tells(msg.Method()) {
 		return s.callAside(ctx, msg, peer)
@@ -257,9 +270,13 @@ func (s *Session) cancelCall(msg *wire.Message) {
 	c.end(ask.Errorf(ask.ClientCancelled, reason))
 }
 
+// surface is what the desk and the audit call the way to people through their
+// clients.
+const surface = "mcp"
+
 // from says who answers through this session.
 func (s *Session) from() desk.From {
-	return desk.From{Principal: s.who, Session: s.id, Surface: "mcp"}
+	return desk.From{Principal: s.who, Session: s.id, Surface: surface}
 }
 
 // Answer takes the client's response to a question that was shown to it.
@@ -292,6 +309,7 @@ func (s *Session) Close(ctx context.Context, why *ask.Error) {
 		close(s.idle)
 	}
 	s.mu.Unlock()
+	s.leaveForms(why)
 	for _, c := range calls {
 		c.end(why)
 	}

@@ -16,7 +16,7 @@ const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name"
 // asking serves a call that asks once and waits for the answer.
 func asking(t *testing.T) func(context.Context, *wire.Message, Sink) (string, error) {
 	return func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
-		q, replies, _ := newQuestion("elicitation/create", form)
+		q, replies, _ := newQuestion("elicitation/create", anyForm)
 		sink.Question(q)
 		select {
 		case reply := <-replies:
@@ -90,7 +90,7 @@ func TestAskingBackendHearsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan int, 100)
 		f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
-			q, replies, _ := newQuestion("elicitation/create", form)
+			q, replies, _ := newQuestion("elicitation/create", anyForm)
 			q.Token = []byte(`"tok"`)
 			q.Progress = func(_ context.Context, n int) error { heard <- n; return nil }
 			sink.Question(q)
@@ -153,7 +153,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 func TestClosingEndsQuestionsFirst(t *testing.T) {
 	order := make(chan string, 2)
 	f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
-		q, replies, _ := newQuestion("elicitation/create", form)
+		q, replies, _ := newQuestion("elicitation/create", anyForm)
 		sink.Question(q)
 		order <- <-replies
 		<-ctx.Done()

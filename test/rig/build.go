@@ -18,7 +18,7 @@ type program struct {
 	err  error
 }
 
-var gatewayBinary, peerBinary program
+var gatewayBinary, plantedBinary, peerBinary program
 
 // Binary gives the path of the gateway's binary: the one that the
 // environment names (ANSWERBACK_BIN), or one built for this test run with the
@@ -26,6 +26,13 @@ var gatewayBinary, peerBinary program
 func Binary(t testing.TB) string {
 	t.Helper()
 	return gatewayBinary.get(t, os.Getenv("ANSWERBACK_BIN"), "-race", module+"cmd/answerback")
+}
+
+// planted gives the path of a gateway in which bugs can be planted (package
+// plant), built for this test run.
+func planted(t testing.TB) string {
+	t.Helper()
+	return plantedBinary.get(t, "", "-tags", "plant", module+"cmd/answerback")
 }
 
 // StdioPeer gives the path of the binary of rig/stdiopeer, built for this
@@ -37,7 +44,7 @@ func StdioPeer(t testing.TB) string {
 
 // Cleanup removes what was built. Call it at the end of TestMain.
 func Cleanup() {
-	for _, p := range []*program{&gatewayBinary, &peerBinary} {
+	for _, p := range []*program{&gatewayBinary, &plantedBinary, &peerBinary} {
 		if p.dir != "" {
 			os.RemoveAll(p.dir)
 		}

@@ -44,6 +44,22 @@ var serving = regexp.MustCompile(`msg=serving url=(\S+)`)
 // cleanly, or that printed a data race, fails the test.
 func Start(t testing.TB, yaml string) *Gateway {
 	t.Helper()
+	return write(t, yaml, StartFile)
+}
+
+// StartPlanted is Start for a gateway with a bug of package plant in it.
+func StartPlanted(t testing.TB, bug, yaml string) *Gateway {
+	t.Helper()
+	return write(t, yaml, func(t testing.TB, file string) *Gateway {
+		cmd := exec.Command(planted(t), "serve", "--config", file)
+		cmd.Env = append(os.Environ(), "ANSWERBACK_BUG="+bug)
+		return start(t, cmd, file)
+	})
+}
+
+// write makes a configuration file and starts a gateway with it.
+func write(t testing.TB, yaml string, start func(t testing.TB, file string) *Gateway) *Gateway {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "answerback.yaml")
 	head := "listen: 127.0.0.1:0\ndata_dir: " + filepath.Join(dir, "data") + "\n"
@@ -52,7 +68,7 @@ func Start(t testing.TB, yaml string) *Gateway {
 		tail = "\njournal: { in_memory: true }\n"
 	}
 	Write(t, file, head+yaml+tail)
-	g := StartFile(t, file)
+	g := start(t, file)
 	g.head = head
 	return g
 }
@@ -70,8 +86,12 @@ func (g *Gateway) Rewrite(t testing.TB, yaml string) {
 // StartFile runs the gateway with the configuration file given.
 func StartFile(t testing.TB, file string) *Gateway {
 	t.Helper()
-	g := &Gateway{File: file, done: make(chan struct{}), log: &logBuffer{}}
-	g.Cmd = command(t, "serve", "--config", file)
+	return start(t, command(t, "serve", "--config", file), file)
+}
+
+func start(t testing.TB, cmd *exec.Cmd, file string) *Gateway {
+	t.Helper()
+	g := &Gateway{Cmd: cmd, File: file, done: make(chan struct{}), log: &logBuffer{}}
 	stderr, err := g.Cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,8 @@ type Desk interface {
 // Config is what a Handler is made of. Every field but MaxLength, Files and
 // MaxFile is required. What it holds is called from many goroutines.
 type Config struct {
-	Desk Desk
+	Desk  Desk
+	Forms Forms
 	// Who says who sent a request, by its credential. An error that is a
 	// Challenger says how to answer it; every other is a 401.
 	Who func(*http.Request) (desk.Viewer, error)
@@ -51,6 +52,7 @@ func (c *Config) check() error {
 		missing bool
 	}{
 		{"Desk", c.Desk == nil},
+		{"Forms", c.Forms == nil},
 		{"Who", c.Who == nil},
 		{"Log", c.Log == nil},
 	} {
@@ -69,8 +71,8 @@ type Challenger interface {
 	Challenge() (status int, authenticate string)
 }
 
-// Handler serves /v1/asks, what is below it, and /v1/openapi.json; everything
-// else is not found. It is mounted behind webguard's rules for programs. Safe
+// Handler serves /v1/asks and /v1/forms, what is below them, and
+// /v1/openapi.json; everything else is not found. It is mounted behind webguard's rules for programs. Safe
 // for concurrent use.
 type Handler struct {
 	cfg   Config
@@ -119,6 +121,10 @@ func (h *Handler) routes() []route {
 		{http.MethodPost, "/v1/asks/{id}/cancel", h.known(h.bare(ask.Cancel))},
 		{http.MethodPost, "/v1/asks/{id}/extend", h.known(h.extend)},
 		{http.MethodPost, "/v1/asks/{id}/files", h.knownUpTo(cmp.Or(h.cfg.MaxFile, form.DefaultMaxSize)+1, h.keepFile)},
+		{http.MethodPost, "/v1/forms", h.known(kinded(h.create))},
+		{http.MethodGet, "/v1/forms/{id}", h.known(kinded(h.form))},
+		{http.MethodPost, "/v1/forms/{id}/submit", h.known(kinded(h.submitForm))},
+		{http.MethodPost, "/v1/forms/{id}/extend", h.known(kinded(h.extendForm))},
 	}
 }
 

@@ -91,19 +91,6 @@ func readAction(raw []byte) (ask.Action, error) {
 	return ask.NoAction, bad("action must be accept, decline or cancel.")
 }
 
-// formOf gives the form of a question whose requestedSchema this is; without
-// any it has no fields. The error's code is BadSchema.
-func formOf(forms *form.Cache, requestedSchema []byte, message string) (*form.Form, error) {
-	if len(requestedSchema) == 0 {
-		requestedSchema = []byte(`{"type":"object","properties":{}}`)
-	}
-	f, err := forms.FromRequested(requestedSchema, message)
-	if err != nil {
-		return nil, ask.Wrap(ask.BadSchema, "The question asks for values in a way that cannot be read here. It can be declined.", err)
-	}
-	return f, nil
-}
-
 // checkContent holds an answer to its question. The error says all that is
 // wrong.
 func (h *Handler) checkContent(a *ask.Ask, content []byte, files map[string][]form.Upload) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/upload"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -76,37 +77,26 @@ func (h *Handler) keepFile(r *http.Request, who desk.Viewer) (any, error) {
 }
 
 func invalid(errs form.Errors) *problem {
-	p := newProblem(http.StatusUnprocessableEntity, InvalidContent, "The answer does not fit the question.")
+	p := newProblem(http.StatusUnprocessableEntity, ask.InvalidContent, "The answer does not fit the question.")
 	p.Errors = errs
 	return p
 }
 
-// formOf gives the form of a question in either of its languages.
+// formOf gives the form of a question.
 func (h *Handler) formOf(a *ask.Ask) (*form.Form, error) {
-	p := readParams(a.Params)
-	return readForm(h.forms, p.definition, p.schema, p.message)
-}
-
-func readForm(forms *form.Cache, definition, schema []byte, message string) (*form.Form, error) {
-	if len(definition) == 0 {
-		return formOf(forms, schema, message)
-	}
-	f, err := forms.Parse(definition)
-	if err != nil {
-		return nil, ask.Wrap(ask.BadSchema, "The question asks for values in a way that cannot be read here. It can be declined.", err)
-	}
-	return f, nil
+	return question.Read(a.Params).Form(h.forms)
 }
 
 // Form gives the form of a question. The error's code is BadSchema.
 func (a *Ask) Form() (*form.Form, error) {
+	q := question.Question{Message: a.Message, Schema: a.RequestedSchema, Definition: a.FormDefinition}
 	// What is too large is for the gateway to say.
-	return readForm(form.NewCache(&form.Compiler{MaxSize: 1 << 40}, 1), a.FormDefinition, a.RequestedSchema, a.Message)
+	return q.Form(form.NewCache(&form.Compiler{MaxSize: 1 << 40}, 1))
 }
 
 // kept gives the files that somebody gave for a question.
 func (h *Handler) kept(ctx context.Context, a *ask.Ask, who desk.Viewer) ([]upload.File, error) {
-	if h.cfg.Files == nil || a.Kind != ask.Form || len(readParams(a.Params).definition) == 0 {
+	if h.cfg.Files == nil || a.Kind != ask.Form || question.Read(a.Params).Definition == nil {
 		return nil, nil
 	}
 	return h.cfg.Files.Kept(ctx, a.ID, who.Principal)

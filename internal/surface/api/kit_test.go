@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/webguard"
 	"go.uber.org/goleak"
 )
@@ -80,7 +82,11 @@ func newKitWith(t testing.TB, change func(*Config)) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Desk: failing{k}, Who: whoOf, Log: log}
+	forms, err := office.New(k.desk, form.NewCache(nil, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Desk: failing{k}, Forms: forms, Who: whoOf, Log: log}
 	change(&cfg)
 	h, err := New(cfg)
 	if err != nil {

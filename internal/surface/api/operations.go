@@ -61,7 +61,7 @@ func (h *Handler) show(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := askOf(&v, who)
+	a := h.askOf(&v, who)
 	kept, err := h.kept(r.Context(), &v.Ask, who)
 	for i := range kept {
 		a.Files = append(a.Files, fileOf(&kept[i]))

@@ -12,7 +12,8 @@ import (
 )
 
 // Problem is why a request was not done. Code is one of the reasons that the
-// gateway gives everywhere, or InvalidContent.
+// gateway gives everywhere; with InvalidContent Errors has all that is wrong
+// with the answer.
 type Problem struct {
 	Code    string      `json:"code"`
 	Message string      `json:"message"` // a sentence for people
@@ -30,18 +31,21 @@ type Retry struct {
 // Last reports whether the next answer that does not fit ends the question.
 func (r *Retry) Last() bool { return r.Allowed && r.Count == r.Limit }
 
-// InvalidContent is the code of an answer that the question does not take;
-// Errors then has all that is wrong with it.
-const InvalidContent = "invalid_content"
-
 // problem is a Problem on its way to whoever sent the request.
 type problem struct {
 	Problem
 	status int
 	retry  time.Duration // how long to wait before the next attempt; 0 says nothing
+	fault  *fault        // what is said in its place, where it is about a form that a program created
+	cause  error         // for the log alone
 }
 
-func (p *problem) Error() string { return p.Code + ": " + p.Message }
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.cause.Error()
+	}
+	return p.Code + ": " + p.Message
+}
 
 // What is refused in the same words each time.
 var (
@@ -73,6 +77,7 @@ var statuses = map[ask.Code]int{
 	ask.TooLate:            http.StatusConflict,
 	ask.TooLarge:           http.StatusRequestEntityTooLarge,
 	ask.BadSchema:          http.StatusUnprocessableEntity,
+	ask.InvalidContent:     http.StatusUnprocessableEntity,
 	ask.RateLimited:        http.StatusTooManyRequests,
 	ask.TooManyOpen:        http.StatusTooManyRequests,
 	ask.JournalUnavailable: http.StatusServiceUnavailable,
@@ -117,9 +122,13 @@ func refuse(w http.ResponseWriter, p *problem) {
 		seconds := (p.retry + time.Second - 1) / time.Second
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
+	var said any = &p.Problem
+	if p.fault != nil {
+		said = p.fault
+	}
 	write(w, p.status, struct {
-		Error *Problem `json:"error"`
-	}{&p.Problem})
+		Error any `json:"error"`
+	}{said})
 }
 
 // Refuse answers a request that was not let through to the Handler, as the

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/question"
 )
 
 // What a question's status can be.
@@ -90,21 +90,21 @@ func summaryOf(v *desk.View) Summary {
 	return Summary{
 		ID: a.ID, Mode: a.Kind.String(), Status: statusOf(v),
 		Backend: a.Backend, During: a.During, Name: a.Name, Client: a.Client, Group: a.Addressee.Group,
-		Message:             readParams(a.Params).message,
+		Message:             question.Read(a.Params).Message,
 		CreatedAt:           a.Asked.UnixMilli(),
 		TimeoutAt:           a.Deadline.UnixMilli(),
 		ExtensionsRemaining: v.Extendable(),
 	}
 }
 
-func askOf(v *desk.View, who desk.Viewer) Ask {
-	p := readParams(v.Ask.Params)
+func (h *Handler) askOf(v *desk.View, who desk.Viewer) Ask {
+	p := question.Read(v.Ask.Params)
 	a := Ask{Summary: summaryOf(v)}
 	if v.Ask.Kind == ask.URL {
-		a.URL = p.url
+		a.URL = p.URL
 	} else {
-		a.RequestedSchema, a.FormDefinition = p.schema, p.definition
-		a.Sensitive = form.Sensitive(p.schema)
+		a.RequestedSchema, a.FormDefinition = p.Schema, p.Definition
+		a.Sensitive = p.Secrets(h.forms)
 	}
 	if out := v.Outcome; out != nil {
 		a.Outcome = &Outcome{
@@ -162,41 +162,6 @@ func teaser(s string) string {
 		return s
 	}
 	return string([]rune(s)[:maxTeaser]) + "…"
-}
-
-// params are the parts of elicitation/create that the API shows.
-type params struct {
-	message string
-	url     string
-	schema  json.RawMessage
-	// definition is the form in our own language.
-	definition json.RawMessage
-}
-
-// readParams takes what it can: a question whose parameters are not what they
-// should be is still somebody's to decline. Names are matched exactly.
-func readParams(raw []byte) params {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return params{}
-	}
-	p := params{message: text(all["message"]), url: text(all["url"])}
-	if s := all["requestedSchema"]; len(s) > 0 && string(s) != "null" {
-		p.schema = s
-	}
-	if d := all["formDefinition"]; len(d) > 0 && string(d) != "null" {
-		p.definition = d
-	}
-	return p
-}
-
-// text gives a JSON string's value, and "" for anything else.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // Time gives a time of the API as Go has it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	asked "github.com/answerback/answerback/internal/question"
 )
 
 // FuzzPost posts anything at a form with fields of every kind: whatever is
@@ -44,11 +45,7 @@ func FuzzPost(f *testing.F) {
 			if !accepted {
 				continue
 			}
-			schema := readParams(a.Params).schema
-			if len(schema) == 0 {
-				schema = noFields
-			}
-			fm, err := form.FromRequested(schema, "")
+			fm, err := asked.Read(a.Params).Form(form.NewCache(nil, 1))
 			if err != nil {
 				t.Fatalf("a form was answered that is none: %v", err)
 			}

@@ -2,13 +2,13 @@ package page
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	asked "github.com/answerback/answerback/internal/question"
 )
 
 // Limits of what a page shows of a form; the form language allows more.
@@ -51,6 +51,9 @@ func readWho(a *ask.Ask, now time.Time) who {
 		Group:   line(a.Addressee.Group, maxName),
 		Asked:   ago(a.Asked, now),
 	}
+	if w.Backend == "" { // its own client asks
+		w.Backend, w.Client = w.Client, ""
+	}
 	if w.Backend == "" {
 		w.Backend = "A server without a name"
 	}
@@ -69,54 +72,16 @@ var things = map[string]string{
 	"resources/read": "resource",
 }
 
-// params are the parts of elicitation/create that a page shows.
-type params struct {
-	mode       string
-	message    string
-	url        string
-	schema     json.RawMessage // requestedSchema
-	definition json.RawMessage // formDefinition: the form in its own language
-}
-
-// readParams takes what it can: a question whose parameters are not what they
-// should be is still somebody's to decline. Names are matched exactly.
-func readParams(raw []byte) params {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return params{}
-	}
-	p := params{
-		mode:       text(all["mode"]),
-		message:    text(all["message"]),
-		url:        text(all["url"]),
-		schema:     all["requestedSchema"],
-		definition: all["formDefinition"],
-	}
-	if p.message == "" {
-		p.message = text(all["prompt"]) // of the older inline mode
-	}
-	return p
-}
-
-// text gives a JSON string's value, and "" for anything else.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
 // teaser is a question in one line.
 func teaser(a *ask.Ask) string {
-	p := readParams(a.Params)
-	if s := line(p.message, maxTeaser); s != "" {
+	p := asked.Read(a.Params)
+	if s := line(p.Message, maxTeaser); s != "" {
 		return s
 	}
 	var head struct {
 		Title string `json:"title"`
 	}
-	if json.Unmarshal(p.definition, &head) == nil && line(head.Title, maxTeaser) != "" {
+	if json.Unmarshal(p.Definition, &head) == nil && line(head.Title, maxTeaser) != "" {
 		return line(head.Title, maxTeaser)
 	}
 	return "A question without words"
@@ -124,13 +89,13 @@ func teaser(a *ask.Ask) string {
 
 func (h *Handler) question(view *desk.View) *question {
 	a, now := &view.Ask, h.cfg.Now()
-	p := readParams(a.Params)
-	q := &question{ID: a.ID, backend: a.Backend, Who: readWho(a, now), Message: readMessage(p.message)}
+	p := asked.Read(a.Params)
+	q := &question{ID: a.ID, backend: a.Backend, Who: readWho(a, now), Message: readMessage(p.Message)}
 	switch a.Kind {
 	case ask.Connect:
 		q.Connect, q.Obstacle = a.Backend, "It is answered by connecting an account."
 	case ask.URL:
-		at := readAddress(p.url)
+		at := readAddress(p.URL)
 		q.Address = &at
 		q.Obstacle = at.Why
 	default:
@@ -143,28 +108,16 @@ func (h *Handler) question(view *desk.View) *question {
 	return q
 }
 
-// noFields is what a question asks that has no schema: a yes.
-var noFields = json.RawMessage(`{"type":"object","properties":{}}`)
-
 // readForm finds out what the question wants to know.
-func (q *question) readForm(forms *form.Cache, p params, files bool) {
+func (q *question) readForm(forms *form.Cache, p asked.Question, files bool) {
 	var err error
-	switch {
-	case len(p.definition) > 0:
-		if q.Form, err = forms.Parse(p.definition); err == nil && q.Message.Chars == 0 {
-			d := q.Form.Definition()
-			q.Message = titled(d.Title, d.Description)
-		}
-	case p.mode == "inline":
-		q.Form, err = form.Inline(p.message)
-	case len(p.schema) == 0 || string(p.schema) == "null":
-		q.Form, err = forms.FromRequested(noFields, "")
-	default:
-		q.Form, err = forms.FromRequested(p.schema, p.message)
-	}
-	if err != nil {
+	if q.Form, err = p.Form(forms); err != nil {
 		q.obstruct("Its server describes it in a way that this page cannot show.", problems(err)...)
 		return
+	}
+	if p.Definition != nil && (p.Message == "" || p.Message == asked.Words(q.Form)) {
+		d := q.Form.Definition()
+		q.Message = titled(d.Title, d.Description)
 	}
 	parts := 0
 	for i := range q.Form.Fields() {
@@ -185,13 +138,9 @@ func (q *question) obstruct(why string, details ...string) {
 
 // problems says what is wrong with a form, for whoever wrote it.
 func problems(err error) []string {
-	bad, ok := errors.AsType[*form.DefinitionError](err)
-	if !ok {
-		return nil
-	}
-	var all []string
-	for _, p := range bad.Problems[:min(maxProblems, len(bad.Problems))] {
-		all = append(all, line(p.Path+" "+p.Message, maxLabel))
+	all := asked.Problems(err, maxProblems)
+	for i := range all {
+		all[i] = line(all[i], maxLabel)
 	}
 	return all
 }

@@ -1,0 +1,262 @@
+// Package office runs the forms that clients and programs of the gateway
+// create themselves: it puts a form before its creator's own person, takes
+// what is submitted for it, and says what became of it.
+//
+// A form is an ask of the desk like a server's question: its person finds it
+// in their list and on its page, its time runs out, it survives a restart. Its
+// creator is told at once that it waits, and fetches or is told the rest. What
+// is typed into sensitive fields is checked, and goes to nobody.
+//
+// It knows no transport: MCP and /v1 write its answers in their own ways.
+package office
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/question"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// Desk runs asks. *desk.Desk is one.
+type Desk interface {
+	Ask(a ask.Ask, ways desk.Ways, by desk.Asker) (id string)
+	Peek(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
+	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
+	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
+	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
+	End(id string, ending ask.Ending, why *ask.Error)
+}
+
+// Office runs forms. Safe for concurrent use.
+type Office struct {
+	desk  Desk
+	forms *form.Cache
+}
+
+// New makes an Office over a desk. Forms is where forms are kept ready.
+func New(d Desk, forms *form.Cache) (*Office, error) {
+	if d == nil || forms == nil {
+		return nil, errors.New("office: it needs a desk and a cache of forms")
+	}
+	return &Office{d, forms}, nil
+}
+
+// Creator is who creates a form. Its principal is whom the form is for.
+type Creator struct {
+	Principal ask.Principal
+	Session   string // the client session it belongs to, "" for none
+	Client    string // what the creator calls itself, "" where unknown
+	Tell      Teller // nil where nobody can be told
+}
+
+// Teller takes what becomes of a form that its client created. It is called
+// from many goroutines.
+type Teller interface {
+	// Created says that the form waits. It comes first.
+	Created(id string)
+	// Complete says that the form has ended.
+	Complete(Form)
+	// Warn says that its time is nearly up.
+	Warn(id string, remaining, extension time.Duration, extensions int)
+}
+
+// Create puts a form before its creator's person and returns at once. Params
+// are those of elicitation/create: formDefinition, and a message where the
+// form's own words are not enough. The error's code is BadSchema where there
+// is no form in them, else what the desk refuses with.
+func (o *Office) Create(by Creator, params []byte) (Form, error) {
+	params, f, err := question.Define(params, o.forms)
+	switch {
+	case err != nil:
+		return Form{}, err
+	case f == nil:
+		return Form{}, ask.Errorf(ask.BadSchema, "There is no formDefinition to make a form of.")
+	}
+	var refused *ask.Error
+	var to *shown
+	asker := asker(f)
+	asker.Settled = func(out ask.Outcome) error {
+		switch {
+		case out.Ending == ask.Refused:
+			refused = out.Err // before Ask returns: it was never shown
+		case to != nil && out.Ending != 0:
+			to.tell.Complete(to.ended(f, out))
+		}
+		return nil
+	}
+	a := ask.Ask{
+		Kind: ask.Form, Method: "elicitation/create", Params: params, Client: by.Client, Session: by.Session,
+		Addressee: ask.Addressee{Principal: by.Principal}, Terms: question.Terms(f),
+	}
+	ways := desk.Ways{Page: true}
+	if by.Tell != nil {
+		to = &shown{tell: by.Tell}
+		ways.Link = to
+	}
+	id := o.desk.Ask(a, ways, asker)
+	if refused != nil {
+		return Form{}, refused
+	}
+	return o.Look(context.Background(), desk.Viewer{Principal: by.Principal}, id)
+}
+
+// asker is who waits for the outcome of a form: whoever comes for it.
+func asker(f *form.Form) desk.Asker {
+	return desk.Asker{
+		Settled: func(ask.Outcome) error { return nil },
+		Keep:    func(result []byte) []byte { return redacted(f, result) },
+		Kept:    true,
+	}
+}
+
+// shown is a client that has the form which it created.
+type shown struct {
+	tell Teller
+	id   string // set when it is shown, which is before all that is told
+}
+
+func (s *shown) Show(a *ask.Ask) error {
+	s.id = a.ID
+	s.tell.Created(a.ID)
+	return nil
+}
+
+func (s *shown) Withdraw(string, *ask.Error) {}
+func (s *shown) Followed()                   {}
+
+func (s *shown) Warn(a *ask.Ask, extensions int) {
+	s.tell.Warn(a.ID, time.Until(a.Deadline), a.Terms.Extension, extensions)
+}
+
+// Created reports whether an ask is a form that a client created.
+func Created(a *ask.Ask) bool { return a.Kind == ask.Form && a.Backend == "" }
+
+// Revive takes up forms after a restart. Those who created them are not told
+// any more; they come for the outcome.
+func (o *Office) Revive(group []desk.Stored) []desk.Revived {
+	revived := make([]desk.Revived, len(group))
+	for i, s := range group {
+		f, err := question.Read(s.Ask.Params).Form(o.forms)
+		if err != nil {
+			revived[i].Lost = ask.From(err)
+			continue
+		}
+		revived[i] = desk.Revived{Asker: asker(f), Ways: desk.Ways{Page: true}}
+	}
+	return revived
+}
+
+// Look gives a form to whoever created it. The error's code is Unknown for
+// what is no such form, or not theirs.
+func (o *Office) Look(ctx context.Context, who desk.Viewer, id string) (Form, error) {
+	v, err := o.peek(ctx, who, id)
+	if err != nil {
+		return Form{}, err
+	}
+	return formOf(&v), nil
+}
+
+// peek finds a form. What a server asked is none: it is not for programs that
+// call tools to answer.
+func (o *Office) peek(ctx context.Context, who desk.Viewer, id string) (desk.View, error) {
+	v, err := o.desk.Peek(ctx, id, desk.Viewer{Principal: who.Principal}, surface)
+	switch {
+	case err != nil && (ask.CodeOf(err) == ask.NotYours || ask.CodeOf(err) == ask.TooLate):
+		return desk.View{}, errUnknown
+	case err != nil:
+		return desk.View{}, err
+	case !Created(&v.Ask):
+		return desk.View{}, errUnknown
+	}
+	return v, nil
+}
+
+// surface is what the audit calls the way that forms are looked at by.
+const surface = "api"
+
+var errUnknown = ask.Errorf(ask.Unknown, "There is no such form.")
+
+// Submit answers a form. An answer that does not fit it is refused with
+// InvalidContent and all that is wrong, and can be put right as often as the
+// error says. An error says what kind it is in its data.
+func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, responses []byte) error {
+	v, err := o.peek(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	if v.Outcome != nil {
+		return over(&v)
+	}
+	f, err := question.Read(v.Ask.Params).Form(o.forms)
+	if err != nil {
+		return err
+	}
+	values, errs := f.Decode(responses, nil)
+	if len(errs) > 0 {
+		tries, err := o.desk.Attempted(id, who, via)
+		if err != nil {
+			return err
+		}
+		return invalid(errs, tries)
+	}
+	result := append(append([]byte(`{"action":"accept","content":`), f.Encode(values)...), '}')
+	_, err = o.desk.Submit(id, who, via, ask.Answer{Action: ask.Accept, Result: result})
+	return err
+}
+
+// Extend gives a form more time, counted from its end; what the form says
+// where by is 0. A question of a server's can be given more time as well by
+// the client of whoever it is for.
+func (o *Office) Extend(ctx context.Context, who desk.Viewer, via, id string, by time.Duration) (Extension, error) {
+	v, err := o.desk.Extend(id, who, via, by, 0)
+	switch {
+	case err == nil:
+		return Extension{NewTimeoutAt: v.Ask.Deadline.UnixMilli(), ExtensionsRemaining: v.Extendable()}, nil
+	case ask.CodeOf(err) == ask.NotYours:
+		return Extension{}, errUnknown
+	case ask.CodeOf(err) == ask.TooLate:
+		if v, err := o.peek(ctx, who, id); err == nil && v.Outcome != nil {
+			return Extension{}, over(&v)
+		}
+	}
+	return Extension{}, err
+}
+
+// Leave ends a form whose client has gone.
+func (o *Office) Leave(id string, why *ask.Error) { o.desk.End(id, ask.Abandoned, why) }
+
+// redacted is an answer without the values of sensitive fields.
+func redacted(f *form.Form, result []byte) []byte {
+	obj, err := wire.Value(result)
+	if err != nil {
+		return nil
+	}
+	content := wire.Get(result, obj, "content")
+	var changes []wire.Change
+	for m := range wire.Members(result, content) {
+		name, _ := wire.Unquote(m.Key.Of(result))
+		if field, ok := f.Field(name); !ok || field.Sensitive {
+			changes = append(changes, wire.Change{Old: m.Value})
+		}
+	}
+	if changes == nil {
+		return result
+	}
+	return wire.Splice(nil, result, wire.Amend(result, content, changes...)...)
+}
+
+// contentOf is what was answered, without the values of sensitive fields.
+func contentOf(f *form.Form, result []byte) json.RawMessage {
+	result = redacted(f, result)
+	obj, err := wire.Value(result)
+	if err != nil {
+		return nil
+	}
+	return wire.Get(result, obj, "content").Of(result)
+}

@@ -1,0 +1,172 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// A client that declares our extension may create forms of its own, and submit
+// and extend them. They are for its own principal, and for nobody else.
+
+// isForm reports whether a method is one of the extension's.
+func isForm(method string) bool {
+	switch method {
+	case "elicitation/create", "elicitation/submit", "elicitation/extend_timeout":
+		return true
+	}
+	return false
+}
+
+// formsFor reports whether the sender of a modern request may create forms.
+func (r *Relay) formsFor(msg *wire.Message) bool {
+	return r.office != nil && era.ExtendsForms(msg.Field(msg.MetaCapabilities))
+}
+
+// formCall serves a request of the extension.
+func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) Response {
+	id := msg.Field(msg.ID)
+	body, err := r.formResult(ctx, by, msg)
+	if err != nil {
+		fault := office.Fault(err, func(e *ask.Error) int { return era.Number(e, in) })
+		return fail(id, fault, in)
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fail(id, err, in)
+	}
+	if in == era.Modern {
+		raw = append([]byte(`{"resultType":"complete",`), raw[1:]...)
+	}
+	return result(id, raw)
+}
+
+func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Message) (any, error) {
+	params := msg.Field(msg.Params)
+	if msg.Method() == "elicitation/create" {
+		return r.office.Create(by, append([]byte(nil), params...))
+	}
+	// What else a submission holds, form_id and metadata, proves nothing.
+	var p struct {
+		ElicitationID     string          `json:"elicitationId"`
+		Responses         json.RawMessage `json:"responses"`
+		ExtensionDuration int64           `json:"extensionDuration"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.ElicitationID == "" {
+		return nil, ask.Wrap(ask.BadMessage, "The params must name the form by its elicitationId.", err)
+	}
+	who := desk.Viewer{Principal: by.Principal}
+	if msg.Method() == "elicitation/submit" {
+		if err := r.office.Submit(ctx, who, surface, p.ElicitationID, p.Responses); err != nil {
+			return nil, err
+		}
+		return struct {
+			Status string `json:"status"`
+		}{office.Completed}, nil
+	}
+	longer := time.Duration(p.ExtensionDuration) * time.Millisecond
+	if p.ExtensionDuration < 0 || p.ExtensionDuration > office.MaxExtension.Milliseconds() {
+		return nil, ask.Errorf(ask.BadMessage, "extensionDuration must be a number of milliseconds, at most an hour.")
+	}
+	return r.office.Extend(ctx, who, surface, p.ElicitationID, longer)
+}
+
+// formCall serves a request of the extension for a session, which is told what
+// becomes of the forms that it creates.
+func (s *Session) formCall(ctx context.Context, msg *wire.Message) Response {
+	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: &teller{s}}, msg, era.Legacy)
+}
+
+// teller tells a session of its forms.
+type teller struct{ s *Session }
+
+// teller tells the client of a question what only our extension has; nil where
+// it does not know it.
+func (k *carried) teller() *teller {
+	if s := k.asker.of; s != nil && s.forms {
+		return &teller{s}
+	}
+	return nil
+}
+
+// warn is Warn for a question. On a nil teller it does nothing.
+func (t *teller) warn(a *ask.Ask, extensions int) {
+	if t != nil {
+		t.Warn(a.ID, time.Until(a.Deadline), a.Terms.Extension, extensions)
+	}
+}
+
+// Created says that a form waits. It ends with the session.
+func (t *teller) Created(id string) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if t.s.created == nil {
+		t.s.created = make(map[string]struct{})
+	}
+	t.s.created[id] = struct{}{}
+}
+
+// Complete says that a form has ended.
+func (t *teller) Complete(f office.Form) {
+	t.s.mu.Lock()
+	delete(t.s.created, f.ElicitationID)
+	t.s.mu.Unlock()
+	t.notify("complete", struct {
+		ElicitationID string          `json:"elicitationId"`
+		Status        string          `json:"status"`
+		Result        json.RawMessage `json:"result,omitempty"`
+	}{f.ElicitationID, f.Status, f.Result})
+}
+
+// Warn says that the time of a form is nearly up.
+func (t *teller) Warn(id string, remaining, extension time.Duration, extensions int) {
+	t.notify("timeout_warning", struct {
+		ElicitationID     string `json:"elicitationId"`
+		RemainingMs       int64  `json:"remainingMs"`
+		ExtensionAllowed  bool   `json:"extensionAllowed"`
+		ExtensionDuration int64  `json:"extensionDuration"`
+	}{id, max(0, remaining.Milliseconds()), extensions > 0, extension.Milliseconds()})
+}
+
+func (t *teller) notify(what string, params any) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return // there is nothing in it that cannot be written
+	}
+	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/`+what+`","params":`), raw...)
+	t.s.peer.Notify(append(b, '}'))
+}
+
+// leaveForms ends the forms of a session that is over, unless the gateway goes
+// on with them after a restart.
+func (s *Session) leaveForms(why *ask.Error) {
+	s.mu.Lock()
+	created := s.created
+	s.created = nil
+	s.mu.Unlock()
+	if len(created) == 0 || why.Code == ask.ShuttingDown {
+		return
+	}
+	for id := range created {
+		s.relay.office.Leave(id, why)
+	}
+}
+
+// advertise adds the extension to what a server says that it can: in the
+// result of an initialize or a server/discover, for a client that knows it.
+func advertise(r *Relay, reply Reply, in era.Era) (Reply, error) {
+	m := &reply.Msg
+	caps := wire.Get(m.Raw, m.Result, "capabilities")
+	if m.Kind != wire.Result || caps.IsZero() {
+		return reply, nil
+	}
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, wire.Edit{Span: caps, With: era.WithForms(caps.Of(m.Raw), in)}), r.limits.Scan)
+	reply.Msg = msg
+	return reply, err
+}

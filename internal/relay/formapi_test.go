@@ -1,0 +1,247 @@
+package relay
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+const (
+	withForms   = `{"experimental":{"io.github.answerback/forms":{}}}`
+	modernForms = `{"extensions":{"io.github.answerback/forms":{}}}`
+	createForm  = `{"mode":"form","formDefinition":{"id":"f","title":"Deploy","fields":[{"id":"region","type":"select","label":"Region","required":true,"options":["eu","us"]},{"id":"pw","type":"text","label":"PW","sensitive":true,"validation":{"minLength":3}}],"timeout":{"initial_timeout":120000,"warn_before":24000}}}`
+)
+
+func openWith(t *testing.T, r *Relay, peer Peer, caps string) (*Session, string) {
+	t.Helper()
+	return openAt(t, r, "", peer, caps)
+}
+
+func openAt(t *testing.T, r *Relay, at string, peer Peer, caps string) (*Session, string) {
+	t.Helper()
+	msg := scan(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `,"clientInfo":{"name":"editor","version":"1"}}}`)
+	s, resp := r.Initialize(context.Background(), at, "session-1", alice, &msg, peer)
+	if s == nil {
+		t.Fatalf("no session: %s", resp.Body)
+	}
+	return s, string(resp.Body)
+}
+
+func over(s *Session) { s.Close(context.Background(), ask.Errorf(ask.ClientGone, "The test is over.")) }
+
+func request(method, params string) string {
+	return `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":` + params + `}`
+}
+
+func textOf(m wire.Message, obj wire.Span, key string) string {
+	s, _ := wire.Unquote(wire.Get(m.Raw, obj, key).Of(m.Raw))
+	return s
+}
+
+func wants(t *testing.T, what, got string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(got, p) {
+			t.Errorf("%s lacks %s: %s", what, p, got)
+		}
+	}
+}
+
+// aServer answers everything with the method that it was called by.
+func aServer(name string) *fakeServer {
+	return &fakeServer{name: name, serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+		return okTo(msg, `{"passed":"`+msg.Method()+`","capabilities":{}}`), nil
+	}}
+}
+
+// F12: the extension is there for clients that ask for it, and a form lives
+// through its states with its creator told of them.
+func TestClientCreatesAForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		s, welcome := openWith(t, r, peer, withForms)
+		wants(t, "the welcome", welcome, `"experimental":{"io.github.answerback/forms":{}}`)
+		m := send(s, peer, request("elicitation/create", createForm))
+		wants(t, "the form", string(m.Raw), `"mode":"form"`, `"status":"pending"`, `"createdAt":`, `"timeoutAt":`, `"formDefinition":{"id":"f"`)
+		id := textOf(m, m.Result, "elicitationId")
+
+		time.Sleep(97 * time.Second) // the warning comes before the end
+		synctest.Wait()
+		wants(t, "the warning", <-peer.notified, "notifications/elicitation/timeout_warning", `"elicitationId":"`+id+`"`, `"remainingMs":24000`, `"extensionAllowed":true`, `"extensionDuration":300000`)
+		m = send(s, peer, request("elicitation/extend_timeout", `{"elicitationId":"`+id+`","extensionDuration":60000}`))
+		wants(t, "the extension", string(m.Raw), `"newTimeoutAt":`, `"extensionsRemaining":1`)
+
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"mars","pw":"ab"}}`))
+		wants(t, "the refusal", string(m.Raw), `"code":-32007`, `"message":"Form validation failed"`, `"type":"validation"`, `"field":"region"`, `"field":"pw"`, `"retry_allowed":true`, `"retry_limit":3`, `"retry_count":1`)
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","form_id":"x","metadata":{"session_id":"y"},"responses":{"region":"eu","pw":"tell-nobody"}}`))
+		wants(t, "the receipt", string(m.Raw), `"result":{"status":"completed"}`)
+		done := <-peer.notified
+		wants(t, "the notification", done, "notifications/elicitation/complete", `"elicitationId":"`+id+`"`, `"status":"completed"`, `"result":{"region":"eu"}`)
+		if strings.Contains(done, "tell-nobody") {
+			t.Errorf("a secret was told: %s", done)
+		}
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`))
+		wants(t, "a late submission", string(m.Raw), `"code":-32602`, `"reason":"too_late"`, `"type":"submission"`)
+		over(s)
+		r.Close()
+	})
+}
+
+// Whoever did not ask for the extension does not have it: at an endpoint of
+// one backend the methods are the backend's, as ever.
+func TestFormsAreForThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one"), aServer("two")), newPeer()
+		s, welcome := openAt(t, r, "", peer, withForms)
+		wants(t, "the welcome of the joined endpoint", welcome, `"experimental":{"io.github.answerback/forms":{}}`)
+		over(s)
+		s, welcome = openAt(t, r, "one", peer, `{}`)
+		if strings.Contains(welcome, "forms") {
+			t.Errorf("the welcome: %s", welcome)
+		}
+		m := send(s, peer, request("elicitation/create", createForm))
+		wants(t, "the backend's answer", string(m.Raw), `"passed":"elicitation/create"`)
+		over(s)
+		for caps, want := range map[string]bool{modernForms: true, `{}`: false} {
+			meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `}`
+			for _, c := range []struct{ at, method, params, sign string }{
+				{"one", "server/discover", "}", `"extensions":{"io.github.answerback/forms":{}}`},
+				{"", "server/discover", "}", `"extensions":{"io.github.answerback/forms":{}}`},
+				{"one", "elicitation/create", "," + createForm[1:], `"status":"pending"`},
+				{"", "elicitation/create", "," + createForm[1:], `"status":"pending"`},
+			} {
+				msg := scan(request(c.method, meta+c.params))
+				if got := string(r.Call(context.Background(), c.at, alice, &msg, nil, peer).Body); strings.Contains(got, c.sign) != want {
+					t.Errorf("%s at %q with %s: %s", c.method, c.at, caps, got)
+				}
+			}
+		}
+		r.Close()
+	})
+}
+
+// A16: in the modern era an answer that does not fit is -32602, with the same
+// data, and nobody is notified.
+func TestModernClientCreatesAForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		call := func(who Caller, method, params string) wire.Message {
+			m := scan(request(method, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+modernForms+`},`+params[1:]))
+			return scan(string(r.Call(context.Background(), "one", who, &m, nil, peer).Body))
+		}
+		m := call(alice, "elicitation/create", createForm)
+		wants(t, "the form", string(m.Raw), `"resultType":"complete"`, `"status":"pending"`)
+		id := textOf(m, m.Result, "elicitationId")
+		m = call(alice, "elicitation/submit", `{"elicitationId":"`+id+`","responses":{}}`)
+		wants(t, "the refusal", string(m.Raw), `"code":-32602`, `"reason":"invalid_content"`, `"type":"validation"`, `"errors":[{"field":"region","code":-32007`, `"retry_count":1`)
+		m = call(person("bob"), "elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`)
+		wants(t, "somebody else's", string(m.Raw), `"reason":"unknown_ask"`)
+		m = call(alice, "elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`)
+		wants(t, "the receipt", string(m.Raw), `"resultType":"complete"`, `"status":"completed"`)
+		if len(peer.notified) > 0 {
+			t.Errorf("a modern client was notified: %s", <-peer.notified)
+		}
+		for _, bad := range []string{`{"responses":{}}`, `{"elicitationId":7}`} {
+			m = call(alice, "elicitation/submit", bad)
+			wants(t, "a bad request", string(m.Raw), `"reason":"bad_message"`)
+		}
+		m = call(alice, "elicitation/extend_timeout", `{"elicitationId":"`+id+`","extensionDuration":-1}`)
+		wants(t, "a bad extension", string(m.Raw), `"reason":"bad_message"`)
+		r.Close()
+	})
+}
+
+// The way to answer in a person's place is not open: what a server asked is
+// no form of the client's, nor can a form be answered like a question.
+func TestAttackQuestionSubmittedAsAForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		s, _ := openWith(t, r, peer, withForms)
+		asked := r.desk.Ask(ask.Ask{
+			Kind: ask.Form, Method: "elicitation/create", Params: []byte(anyForm), Backend: "one", Addressee: ask.Addressee{Principal: alice.Principal},
+		}, desk.Ways{Page: true}, desk.Asker{Settled: func(ask.Outcome) error { return nil }})
+		m := send(s, peer, request("elicitation/submit", `{"elicitationId":"`+asked+`","responses":{}}`))
+		wants(t, "the answer", string(m.Raw), `"reason":"unknown_ask"`)
+
+		m = send(s, peer, request("elicitation/create", createForm))
+		id := textOf(m, m.Result, "elicitationId")
+		reply := scan(`{"jsonrpc":"2.0","id":"` + id + `","result":{"action":"accept","content":{"region":"mars"}}}`)
+		if err := s.Answer(&reply); err != nil {
+			t.Errorf("a reply to nothing: %v", err)
+		}
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`))
+		wants(t, "control", string(m.Raw), `"status":"completed"`)
+		over(s)
+		r.desk.End(asked, ask.Withdrawn, ask.Errorf(ask.BackendWithdrew, "The test is over."))
+		r.Close()
+	})
+}
+
+// F11: the forms of a session end with it.
+func TestFormsEndWithTheirSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		s, _ := openWith(t, r, peer, withForms)
+		m := send(s, peer, request("elicitation/create", createForm))
+		id := textOf(m, m.Result, "elicitationId")
+		over(s)
+		synctest.Wait()
+		v, err := r.desk.Peek(context.Background(), id, desk.Viewer{Principal: alice.Principal}, "test")
+		if err != nil || v.Outcome == nil || v.Outcome.Ending != ask.Abandoned || v.Outcome.Err.Code != ask.ClientGone {
+			t.Errorf("%+v %v", v.Outcome, err)
+		}
+		wants(t, "the notification", <-peer.notified, `"status":"cancelled"`)
+		r.Close()
+	})
+}
+
+// F10: a client that knows the extension is warned of a server's question as
+// well, by link or in its own form, and may ask for more time; another is not.
+func TestClientIsWarned(t *testing.T) {
+	for name, c := range map[string]struct {
+		caps   string
+		warned bool
+	}{
+		"own form":       {`{"elicitation":{"form":{}},"experimental":{"io.github.answerback/forms":{}}}`, true},
+		"link":           {`{"elicitation":{"url":{}},"experimental":{"io.github.answerback/forms":{}}}`, true},
+		"not asked for":  {`{"elicitation":{"form":{}}}`, false},
+		"link, not told": {linkCaps, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := aServer("one")
+				server.serve = func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+					q, replies, _ := newQuestion("elicitation/create", `{"formDefinition":{"id":"f","title":"T","fields":[],"timeout":{"initial_timeout":60000,"warn_before":10000}}}`)
+					sink.Question(q)
+					<-replies
+					return okTo(msg, `{}`), nil
+				}
+				r, peer := newRelay(t, server), newPeer()
+				r.pages = fakePages{}
+				s, _ := openWith(t, r, peer, c.caps)
+				done := make(chan wire.Message)
+				go func() { done <- send(s, peer, request("tools/call", `{"name":"t"}`)) }()
+				id := (<-peer.shown).ID
+				time.Sleep(51 * time.Second)
+				synctest.Wait()
+				if warned := len(peer.notified) == 1; warned != c.warned {
+					t.Fatalf("%d notifications", len(peer.notified))
+				}
+				if c.warned {
+					wants(t, "the warning", <-peer.notified, "timeout_warning", id, `"remainingMs":10000`)
+					m := send(s, peer, strings.Replace(request("elicitation/extend_timeout", `{"elicitationId":"`+id+`"}`), `"id":7`, `"id":8`, 1))
+					wants(t, "the extension", string(m.Raw), `"extensionsRemaining":1`)
+				}
+				<-done
+				over(s)
+				r.Close()
+			})
+		})
+	}
+}
