@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
@@ -21,7 +22,7 @@ func TestThroughARelay(t *testing.T) {
 	}
 	r, err := relay.New(relay.Config{
 		Cross: func(relay.Crossing) (relay.Line, error) { return nil, errors.New("no bridge here") },
-		Ring:  seal.Random(), Catalog: cache, Log: log,
+		Ring:  seal.Random(), Catalog: cache, Forms: form.NewCache(nil, 1), Log: log,
 		Info:   []byte(`{"name":"answerback","version":"0"}`),
 		Limits: relay.Limits{CallTimeout: time.Minute, CallCap: time.Hour, CallsPerSession: 10, StateAge: time.Hour, Away: time.Minute, Round: time.Minute, Parked: 1},
 	})
