@@ -16,7 +16,7 @@ import (
 func TestEventsStartedOnce(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	key := []string{"Idempotency-Key", "k-1"}
 
 	s := f.Call("one", toolCall("form"), key...)
@@ -58,7 +58,7 @@ func TestEventsStartedOnce(t *testing.T) {
 func TestEventsResumed(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("form"))
 	id := s.Until("elicitation-request")["id"].(string)
 	s.Leave()
@@ -93,7 +93,7 @@ func TestEventsResumed(t *testing.T) {
 func TestEventsAbandoned(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "events: { linger: 1s }\nbackends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("wait"))
 	s.Until("log")
 	s.Leave()
@@ -110,7 +110,7 @@ func TestEventsAbandoned(t *testing.T) {
 func TestAttackEventsOfAnother(t *testing.T) {
 	b := newFrontBackend(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
-	ann := rig.NewFront(t, g.Gateway, asking, "true", "Authorization", "Bearer "+g.token("ann"))
+	ann := newFront(t, g.Gateway, canAsk, "true", "Authorization", "Bearer "+g.token("ann"))
 	s := ann.Call("one", toolCall("form"), "Idempotency-Key", "hers")
 	id := s.Until("elicitation-request")["id"].(string)
 	attempts := []struct{ method, tail, body string }{
@@ -121,7 +121,7 @@ func TestAttackEventsOfAnother(t *testing.T) {
 		{"DELETE", "", ""},
 	}
 	for who, token := range impersonators(g) {
-		other := rig.NewFront(t, g.Gateway, asking, "true", "Authorization", "Bearer "+token)
+		other := newFront(t, g.Gateway, canAsk, "true", "Authorization", "Bearer "+token)
 		for _, a := range attempts {
 			t.Run(a.method+a.tail+" by "+who, func(t *testing.T) {
 				status, text := other.Say(a.method, "/calls/"+s.ID+a.tail, a.body)
@@ -147,13 +147,13 @@ func TestAttackEventsOfAnother(t *testing.T) {
 		})
 	}
 	for _, a := range attempts {
-		anybody := rig.NewFront(t, g.Gateway)
+		anybody := newFront(t, g.Gateway)
 		if status, text := anybody.Say(a.method, "/calls/"+s.ID+a.tail, a.body); status != http.StatusUnauthorized {
 			t.Errorf("%s%s without a token got %d %s", a.method, a.tail, status, text)
 		}
 	}
 	// The control: ann herself, with her key too.
-	again := rig.NewFront(t, g.Gateway, asking, "true", "Authorization", "Bearer "+annsKey)
+	again := newFront(t, g.Gateway, canAsk, "true", "Authorization", "Bearer "+annsKey)
 	if s2 := again.Call("one", toolCall("form"), "Idempotency-Key", "hers"); s2.ID != s.ID {
 		t.Errorf("ann's key gave %s", s2.Raw)
 	}
@@ -169,7 +169,7 @@ func TestAttackEventsOfAnother(t *testing.T) {
 func TestEventsAcrossOrigins(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "allowed_origins: [\"https://chat.example.com\"]\nbackends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g)
+	f := newFront(t, g)
 	ask := func(origin string) *http.Response {
 		return f.Do("OPTIONS", "/one/call", "", "Origin", origin, "Access-Control-Request-Method", "POST",
 			"Access-Control-Request-Headers", "authorization, content-type, idempotency-key, last-event-id, x-supports-elicitation, x-supports-sampling")
@@ -199,7 +199,7 @@ func TestEventsAcrossOrigins(t *testing.T) {
 func TestEventsAreAudited(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "journal: { in_memory: false }\nbackends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("form"))
 	id := s.Until("elicitation-request")["id"].(string)
 	f.Say("POST", "/calls/"+s.ID+"/respond", `{"id":"`+id+`","action":"decline"}`)

@@ -57,7 +57,14 @@ func newFrontBackend(t *testing.T) *rig.Backend {
 	})
 }
 
-const asking = "X-Supports-Elicitation"
+// newFront makes a front end that holds every event to the published schema.
+func newFront(t *testing.T, g *rig.Gateway, headers ...string) *rig.Front {
+	f := rig.NewFront(t, g, headers...)
+	f.Check = func(raw []byte) error { return fitsSchema(t, raw) }
+	return f
+}
+
+const canAsk = "X-Supports-Elicitation"
 
 func toolCall(tool string) string {
 	return `{"name":"` + tool + `","arguments":{"big":12345678901234567890}}`
@@ -86,7 +93,7 @@ func resultText(t *testing.T, e rig.Event) string {
 func TestEventsOfACall(t *testing.T) {
 	b := newFrontBackend(t)
 	doors(t, b, "", func(t *testing.T, d door, g *rig.Gateway) {
-		f := rig.NewFront(t, g)
+		f := newFront(t, g)
 		path := "/one/call"
 		if d.Prefix != "" {
 			path = "/call"
@@ -105,7 +112,7 @@ func TestEventsOfACall(t *testing.T) {
 func TestEventsAsk(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	for _, c := range []struct{ name, tool, mode, answer, want string }{
 		{"form", "form", "form", `"action":"accept","content":{"name":"Ann","n":"7"}`, `{"action":"accept","content":{"name":"Ann","n":7}}`},
 		{"decline", "form", "form", `"action":"decline"`, `{"action":"decline"}`},
@@ -143,7 +150,7 @@ func TestEventsAsk(t *testing.T) {
 func TestEventsTwoRounds(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("twice"))
 	for _, answer := range []string{`"action":"accept","content":{"name":"Ann"}`, `"action":"accept"`} {
 		id := s.Until("elicitation-request")["id"].(string)
@@ -163,7 +170,7 @@ func TestEventsTwoRounds(t *testing.T) {
 func TestEventsWrongAnswer(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, asking, "true")
+	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("form"))
 	id := s.Until("elicitation-request")["id"].(string)
 	for _, c := range []struct {
@@ -195,7 +202,7 @@ func TestEventsWrongAnswer(t *testing.T) {
 func TestEventsSampling(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g, "X-Supports-Sampling", "true")
+	f := newFront(t, g, "X-Supports-Sampling", "true")
 	s := f.Call("one", toolCall("sample"))
 	q := s.Until("sampling-request")
 	if q["backend"] != "one" || q.Path("params", "maxTokens") != 10.0 {
@@ -208,7 +215,7 @@ func TestEventsSampling(t *testing.T) {
 	equal(t, "the answer", resultText(t, s.Until("tool-result")), answer)
 	wantTypes(t, s, "call-started", "sampling-request", "sampling-settled", "tool-result")
 
-	s = rig.NewFront(t, g).Call("one", toolCall("sample"))
+	s = newFront(t, g).Call("one", toolCall("sample"))
 	wantTypes(t, s, "call-started", "data-tool-auth-required", "tool-result")
 }
 
@@ -218,7 +225,7 @@ func TestEventsSampling(t *testing.T) {
 func TestEventsWithoutElicitation(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := rig.NewFront(t, g)
+	f := newFront(t, g)
 	for tool, want := range map[string]struct {
 		mode, url string
 		parts     []string
@@ -256,12 +263,12 @@ func TestEventsWithoutElicitation(t *testing.T) {
 		}
 	})
 	t.Run("control", func(t *testing.T) {
-		s := f.Call("one", toolCall("fail"), asking, "true")
+		s := f.Call("one", toolCall("fail"), canAsk, "true")
 		s.Until("elicitation-request")
 		f.Say("DELETE", "/calls/"+s.ID, "")
 	})
 	t.Run("a header that says neither", func(t *testing.T) {
-		if status, text := f.Say("POST", "/one/call", toolCall("echo"), asking, "1"); status != 400 || !strings.Contains(text, "true or false") {
+		if status, text := f.Say("POST", "/one/call", toolCall("echo"), canAsk, "1"); status != 400 || !strings.Contains(text, "true or false") {
 			t.Errorf("%d %s", status, text)
 		}
 	})
@@ -272,7 +279,7 @@ func TestEventsWithoutElicitation(t *testing.T) {
 func TestEventsTimeout(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "asks: { timeout: 1s }\nbackends:\n  one: { url: "+b.URL+" }\n")
-	s := rig.NewFront(t, g, asking, "true").Call("one", toolCall("form"))
+	s := newFront(t, g, canAsk, "true").Call("one", toolCall("form"))
 	wantTypes(t, s, "call-started", "elicitation-request", "timeout-warning", "elicitation-settled", "tool-result")
 	if s.Seen[2]["id"] != s.Seen[1]["id"] || s.Seen[2]["deadline"] != s.Seen[1]["deadline"] {
 		t.Errorf("the warning is %v of %v", s.Seen[2], s.Seen[1])
@@ -292,7 +299,7 @@ func TestEventsCancel(t *testing.T) {
 		t.Run(how.method, func(t *testing.T) {
 			b := newFrontBackend(t)
 			g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-			f := rig.NewFront(t, g, asking, "true")
+			f := newFront(t, g, canAsk, "true")
 			s := f.Call("one", toolCall("wait"))
 			s.Until("log")
 			if status, text := f.Say(how.method, "/calls/"+s.ID+how.tail, ""); status != http.StatusNoContent {
@@ -316,7 +323,7 @@ func TestEventsCancel(t *testing.T) {
 func TestEventsErrors(t *testing.T) {
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+", tools: { deny: [secret] } }\n  down: { url: http://127.0.0.1:1/mcp }\n")
-	f := rig.NewFront(t, g)
+	f := newFront(t, g)
 	for _, c := range []struct{ at, tool, code string }{
 		{"one", "unscripted", "backend_error"}, {"one", "secret", "unknown_name"}, {"down", "echo", "backend_unreachable"},
 	} {

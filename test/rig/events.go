@@ -16,6 +16,9 @@ import (
 type Front struct {
 	URL    string // up to and including /events
 	Header http.Header
+	// Check is told of every event, where it is set. Set it before the first
+	// use.
+	Check func(raw []byte) error
 
 	t    testing.TB
 	http *http.Client
@@ -80,7 +83,7 @@ func (f *Front) Open(method, path, body string, headers ...string) *Feed {
 		b, _ := io.ReadAll(resp.Body)
 		f.t.Fatalf("%s %s was answered with %d: %s", method, path, resp.StatusCode, b)
 	}
-	s := &Feed{t: f.t, body: resp.Body, events: sse.NewReader(resp.Body, 64<<20)}
+	s := &Feed{t: f.t, check: f.Check, body: resp.Body, events: sse.NewReader(resp.Body, 64<<20)}
 	first := s.Next()
 	s.ID, _ = first["callId"].(string)
 	return s
@@ -94,6 +97,7 @@ type Feed struct {
 	Seen   []Event
 
 	t      testing.TB
+	check  func([]byte) error
 	body   io.Closer
 	events *sse.Reader
 }
@@ -137,6 +141,11 @@ func (s *Feed) Next() Event {
 		}
 		if e.Type() != ev.Name {
 			s.t.Fatalf("the event %s has the type %v", ev.Name, e["type"])
+		}
+		if s.check != nil {
+			if err := s.check(ev.Data); err != nil {
+				s.t.Error(err)
+			}
 		}
 		s.Raw, s.Seen = append(s.Raw, string(ev.Data)), append(s.Seen, e)
 		return e
