@@ -131,8 +131,8 @@ func (c *call) finish(resp relay.Response) {
 	}
 	c.mu.Unlock()
 	c.conclude(resp, why, unasked)
-	close(c.done)
 	c.surface.calls.retire(c)
+	close(c.done)
 }
 
 // over reports whether the last event is there.
@@ -186,7 +186,7 @@ func (c *call) abandoned() {
 	c.mu.Lock()
 	followed := len(c.followers) > 0
 	c.mu.Unlock()
-	if followed || !c.surface.enter() {
+	if followed || c.over() || !c.surface.enter() {
 		return
 	}
 	defer c.surface.inside.Done()
