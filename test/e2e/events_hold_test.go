@@ -198,7 +198,7 @@ func TestEventsAcrossOrigins(t *testing.T) {
 // other, with the surface through which they were answered.
 func TestEventsAreAudited(t *testing.T) {
 	b := newFrontBackend(t)
-	g := rig.Start(t, "journal: { in_memory: false }\nbackends:\n  one: { url: "+b.URL+" }\n")
+	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
 	s := f.Call("one", toolCall("form"))
 	id := s.Until("elicitation-request")["id"].(string)

@@ -73,6 +73,7 @@ func (c *call) run() {
 		session.Notify(c.life, &initialized)
 		resp = session.Call(c.life, &st.request, c)
 	}
+	st.hello, st.request = wire.Message{}, wire.Message{} // a finished call is kept for its events alone
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
