@@ -144,8 +144,13 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	g.metrics.SessionsFrom(g.surface.Sessions)
+	var attempts events.Attempts
+	if g.desk != nil {
+		attempts = g.desk
+	}
 	g.events, err = events.New(events.Config{
-		Gateway: events.Through(g.relay), Authenticate: authenticate,
+		Attempts: attempts,
+		Gateway:  events.Through(g.relay), Authenticate: authenticate,
 		Ring: ring, Home: home, Log: log,
 		MaxBody:              int(cfg.Limits.BodyBytes),
 		MaxCalls:             cfg.Limits.Sessions,

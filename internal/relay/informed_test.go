@@ -54,3 +54,35 @@ func TestUnaskedQuestionsAreTold(t *testing.T) {
 		s.Close(context.Background(), ask.Errorf(ask.ClientGone, "The test is over."))
 	}
 }
+
+type anyPage struct{}
+
+func (anyPage) Link(id string) string    { return "https://gw.example/asks/" + id }
+func (anyPage) Opens(ask.Principal) bool { return true }
+
+// A peer that wants to know hears how a link ended whose page was opened;
+// others hear only that its page is done with.
+func TestEndOfALinkIsTold(t *testing.T) {
+	why := ask.Errorf(ask.Timeout, "Too late.")
+	for _, followed := range []bool{false, true} {
+		peer := &informedPeer{newPeer(), make(chan string, 1)}
+		plain := newPeer()
+		for _, to := range []Peer{peer, plain} {
+			l := &link{peer: to, pages: anyPage{}}
+			if followed {
+				l.Followed()
+			}
+			l.Withdraw("q", why)
+		}
+		done := 0
+		if followed {
+			done = 1
+		}
+		if len(peer.withdrawn) != 1 || len(peer.notified) != done {
+			t.Errorf("followed %v: it was withdrawn %d times and done %d times", followed, len(peer.withdrawn), len(peer.notified))
+		}
+		if len(plain.withdrawn) != 1-done || len(plain.notified) != done {
+			t.Errorf("followed %v: for others it was withdrawn %d times and done %d times", followed, len(plain.withdrawn), len(plain.notified))
+		}
+	}
+}

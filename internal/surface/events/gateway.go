@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -31,6 +32,11 @@ type Session interface {
 	Answer(msg *wire.Message) error
 	// Close ends the session and its call, and waits.
 	Close(ctx context.Context, why *ask.Error)
+}
+
+// Attempts counts the answers that did not fit their question. *desk.Desk does.
+type Attempts interface {
+	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
 }
 
 // Through makes a relay the gateway behind a surface.

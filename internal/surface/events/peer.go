@@ -20,23 +20,29 @@ type question struct {
 	kind    ask.Kind
 	schema  []byte
 	message string
+	// link says that it leads to the ask's own page: to accept it is to agree
+	// to open that, and no answer.
+	link bool
 }
 
 // Show puts a question before the consumer. Somebody who is not there now can
 // come back for it as long as the call goes on.
 func (c *call) Show(a *ask.Ask) error {
 	p := readParams(a.Params)
-	q := &question{kind: a.Kind, schema: p.schema, message: p.message}
+	q := &question{kind: a.Kind, schema: p.schema, message: p.message, link: p.elicitationID == a.ID}
+	if q.link {
+		q.kind = ask.URL
+	}
 	c.mu.Lock()
 	c.open[a.ID] = q
 	c.mu.Unlock()
-	switch a.Kind {
+	switch q.kind {
 	case ask.Form, ask.URL:
 		ev := askedEvent{
-			Type: typeAsked, ID: a.ID, Mode: a.Kind.String(), Message: p.message, Backend: a.Backend, Tool: a.Name,
+			Type: typeAsked, ID: a.ID, Mode: q.kind.String(), Message: p.message, Backend: a.Backend, Tool: a.Name,
 			URL: p.url, ElicitationID: p.elicitationID, Deadline: millis(a.Deadline),
 		}
-		if a.Kind == ask.Form {
+		if q.kind == ask.Form {
 			ev.RequestedSchema, ev.Sensitive = p.schema, form.Sensitive(p.schema, p.message)
 		}
 		c.log.add(typeAsked, ev, false, false)
@@ -97,13 +103,19 @@ func (c *call) Warn(a *ask.Ask, _ int) {
 }
 
 // Unasked tells what somebody would have been asked, at a front end that did
-// not say that it can. Where the question waits on a page, the relay itself
-// says so to the model.
+// not say that it can. Where the question waits on a page, that is where they
+// have to go, and the relay itself tells the model so.
 func (c *call) Unasked(kind ask.Kind, params []byte, page string) {
+	if kind == ask.Connect || page != "" {
+		kind = ask.URL
+	}
 	p := readParams(params)
 	need := authRequired{
 		CallID: c.id, Tool: c.start.tool, Backend: c.start.at, Mode: kind.String(),
 		Message: p.message, URL: p.url, ElicitationID: p.elicitationID,
+	}
+	if page != "" {
+		need.URL, need.ElicitationID, need.page = page, "", true
 	}
 	if kind == ask.Form {
 		need.RequestedSchema = p.schema

@@ -19,8 +19,16 @@ type problem struct {
 	Code    ask.Code    `json:"code"`
 	Message string      `json:"message"`
 	Errors  form.Errors `json:"errors,omitempty"` // what is wrong with the content of an answer
+	Retry   *retry      `json:"retry,omitempty"`  // whether there may be another answer
 
 	status int
+}
+
+// retry is how often a question was answered in a way that does not fit it.
+type retry struct {
+	Allowed bool `json:"allowed"`
+	Limit   int  `json:"limit"`
+	Count   int  `json:"count"`
 }
 
 func (p *problem) Error() string { return string(p.Code) + ": " + p.Message }

@@ -1,10 +1,12 @@
 package events
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -32,7 +34,7 @@ func (s *Surface) respond(w http.ResponseWriter, r *http.Request, c *call) error
 		settled.Action, body, err = q.readAnswer(members)
 	}
 	if err != nil {
-		return err
+		return s.attempted(c, id, err)
 	}
 	msg, err := wire.Scan(append(append(wire.AppendString([]byte(`{"jsonrpc":"2.0","id":`), id), body...), '}'), s.scan())
 	if err != nil {
@@ -41,11 +43,31 @@ func (s *Surface) respond(w http.ResponseWriter, r *http.Request, c *call) error
 	if err := session.Answer(&msg); err != nil {
 		return err
 	}
-	c.settled(settled)
+	if !q.link || settled.Action != ask.Accept.String() {
+		c.settled(settled)
+	}
 	write(w, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"taken"})
 	return nil
+}
+
+// attempted counts an answer that does not fit its question, and says whether
+// there may be another. Other mistakes are not the person's.
+func (s *Surface) attempted(c *call, id string, wrong error) error {
+	p, ok := errors.AsType[*problem](wrong)
+	if !ok || p.Code != invalidContent || s.cfg.Attempts == nil {
+		return wrong
+	}
+	tries, err := s.cfg.Attempts.Attempted(id, desk.Viewer{Principal: c.who.Principal}, surfaceName)
+	if err != nil {
+		return err
+	}
+	p.Retry = &retry{Allowed: !tries.Over(), Limit: tries.Limit, Count: tries.Count}
+	if tries.Over() {
+		p.Message = "The answer does not fit the question, and there were too many of these: the question is over."
+	}
+	return p
 }
 
 // answer finds a question that is open, and counts its answer in: the caller

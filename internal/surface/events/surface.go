@@ -27,6 +27,10 @@ type Config struct {
 	// answered with 401, or with what the error itself says (see Challenger).
 	Authenticate func(*http.Request) (relay.Caller, error)
 
+	// Attempts counts answers that do not fit. Nil where there are no
+	// questions.
+	Attempts Attempts
+
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
