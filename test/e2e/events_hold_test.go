@@ -208,3 +208,23 @@ func TestEventsAreAudited(t *testing.T) {
 		return strings.Contains(g.Log(), "surface=events") && strings.Contains(g.Log(), id)
 	}, "the log does not say through which surface the question was answered")
 }
+
+// TestEventsAttempts: answers that do not fit count, as they do on a page; one
+// too many ends the question.
+func TestEventsAttempts(t *testing.T) {
+	b := newFrontBackend(t)
+	g := rig.Start(t, "asks: { attempts: 1 }\nbackends:\n  one: { url: "+b.URL+" }\n")
+	f := newFront(t, g, canAsk, "true")
+	s := f.Call("one", toolCall("form"))
+	id := s.Until("elicitation-request")["id"].(string)
+	for _, want := range []string{`"retry":{"allowed":true,"limit":1,"count":1}`, `"retry":{"allowed":false,"limit":1,"count":2}`} {
+		if status, text := f.Say("POST", "/calls/"+s.ID+"/respond", `{"id":"`+id+`","action":"accept","content":{}}`); status != 422 || !strings.Contains(text, want) {
+			t.Errorf("%d %s, want %s in it", status, text, want)
+		}
+	}
+	done := s.Until("elicitation-settled")
+	if done["outcome"] != "abandoned" || done.Path("reason", "code") != "form_invalidated" {
+		t.Errorf("it was settled as %v", done)
+	}
+	s.Until("tool-result")
+}

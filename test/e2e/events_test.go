@@ -178,7 +178,7 @@ func TestEventsWrongAnswer(t *testing.T) {
 		want int
 		part string
 	}{
-		{`{"id":"` + id + `","action":"accept","content":{"n":1.5}}`, 422, `"field":"name"`},
+		{`{"id":"` + id + `","action":"accept","content":{"n":1.5}}`, 422, `"retry":{"allowed":true`},
 		{`{"id":"` + id + `","action":"accept"}`, 422, `"code":"invalid_content"`},
 		{`{"id":"` + id + `","action":"yes"}`, 400, "accept, decline or cancel"},
 		{`{"id":"` + id + `","action":"decline","content":{}}`, 400, "content"},

@@ -51,12 +51,24 @@ export declare class Refused extends Error {
         message: string;
         [more: string]: unknown;
     }>;
+    /** How often an answer did not fit; allowed says whether there may be another. */
+    readonly retry?: {
+        allowed: boolean;
+        limit: number;
+        count: number;
+    } | undefined;
     name: string;
     constructor(status: number, code: string, message: string, errors?: Array<{
         field: string;
         message: string;
         [more: string]: unknown;
-    }>);
+    }>, 
+    /** How often an answer did not fit; allowed says whether there may be another. */
+    retry?: {
+        allowed: boolean;
+        limit: number;
+        count: number;
+    } | undefined);
 }
 /** The gateway could not be reached any more. The call may go on without us. */
 export declare class CallLost extends Error {

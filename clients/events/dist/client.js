@@ -5,12 +5,16 @@ export class Refused extends Error {
     status;
     code;
     errors;
+    retry;
     name = "Refused";
-    constructor(status, code, message, errors = []) {
+    constructor(status, code, message, errors = [], 
+    /** How often an answer did not fit; allowed says whether there may be another. */
+    retry) {
         super(message);
         this.status = status;
         this.code = code;
         this.errors = errors;
+        this.retry = retry;
     }
 }
 /** The gateway could not be reached any more. The call may go on without us. */
@@ -143,8 +147,8 @@ export class Call {
         if (response.ok)
             return response;
         const said = await response.json().catch(() => undefined);
-        const { code = "internal", message = `The gateway answered with ${response.status}.`, errors } = said?.error ?? {};
-        throw new Refused(response.status, code, message, errors);
+        const { code = "internal", message = `The gateway answered with ${response.status}.`, errors, retry } = said?.error ?? {};
+        throw new Refused(response.status, code, message, errors, retry);
     }
 }
 function randomKey() {

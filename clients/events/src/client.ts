@@ -53,6 +53,8 @@ export class Refused extends Error {
     readonly code: string,
     message: string,
     readonly errors: Array<{ field: string; message: string; [more: string]: unknown }> = [],
+    /** How often an answer did not fit; allowed says whether there may be another. */
+    readonly retry?: { allowed: boolean; limit: number; count: number },
   ) {
     super(message);
   }
@@ -182,8 +184,8 @@ export class Call implements AsyncIterable<CallEvent> {
     const response = await (this.#options.fetch ?? fetch)(this.#options.url.replace(/\/+$/, "") + path, init);
     if (response.ok) return response;
     const said = await response.json().catch(() => undefined);
-    const { code = "internal", message = `The gateway answered with ${response.status}.`, errors } = said?.error ?? {};
-    throw new Refused(response.status, code, message, errors);
+    const { code = "internal", message = `The gateway answered with ${response.status}.`, errors, retry } = said?.error ?? {};
+    throw new Refused(response.status, code, message, errors, retry);
   }
 }
 
