@@ -41,20 +41,19 @@ func TestChatExample(t *testing.T) {
 			c.Result(said("You have no mail: " + string(a.Field(a.Result))))
 		},
 	})
-	node, dir := programs(t)
-	s := &stage{t: t, chromium: newChromium(t, node, dir)}
+	s := &stage{t: t}
 	s.start("allowed_origins: [\"" + front.URL + "\"]\nbackends:\n  one: { url: " + b.URL + " }\n")
 	page := func(origin, tool string) string {
 		return origin + "/examples/chat/index.html?backend=one&tool=" + tool + "&gateway=" + url.QueryEscape(s.base)
 	}
 	const message = "Your message, or the tool's arguments as JSON"
 
-	ann := s.person("ann")
+	ann := s.person("ann", eyes{})
 	ann.open(page(front.URL, "deploy"))
 	ann.fill(message, "go")
 	ann.tap("Send")
 	ann.await("Where should it go?")
-	ann.shoot("chat-form")
+	pictured(ann, "chat-form")
 	ann.fill("Name", "web")
 	ann.fill("Copies", "12")
 	ann.tap("Send answer")
@@ -64,7 +63,7 @@ func TestChatExample(t *testing.T) {
 			t.Errorf("the console: %s", fault)
 		}
 	}
-	ann.shoot("chat-wrong")
+	pictured(ann, "chat-wrong")
 	ann.fill("Copies", "3")
 	ann.tap("Send answer")
 	ann.await(`Deployed for {"message":"go"}: {"action":"accept","content":{"name":"web","place":"staging","copies":3,"loud":false}}`)
@@ -74,20 +73,20 @@ func TestChatExample(t *testing.T) {
 	ann.tap("Send")
 	ann.await("Connect your mail")
 	ann.await("It opens 127.0.0.1:")
-	ann.shoot("chat-connect")
-	popup := &tab{ann.c, "ann's account"}
-	ann.see("follow", map[string]any{"role": "button", "name": "Connect", "as": popup.name})
+	pictured(ann, "chat-connect")
+	popup := &tab{ann.t, ann.d, ann.name, ann.id + "'s account"}
+	ann.see("follow", map[string]any{"role": "button", "name": "Connect", "as": popup.id})
 	popup.await("Your account is connected.")
-	popup.do("close", nil, nil)
+	popup.do("shut", nil, nil)
 	ann.await("The window was closed.")
 	close(connected)
 	ann.await(`You have no mail: {"action":"accept"}`)
-	ann.shoot("chat-connected")
+	pictured(ann, "chat-connected")
 
 	// The same page on an origin that is not allowed gets nothing.
 	other := httptest.NewServer(http.FileServer(http.Dir("../..")))
 	t.Cleanup(other.Close)
-	eve := s.person("eve")
+	eve := s.person("eve", eyes{})
 	eve.open(page(other.URL, "deploy"))
 	eve.fill(message, "go")
 	calls := b.Count("tools/call")
@@ -116,4 +115,15 @@ func ask(c *rig.Call, params string) wire.Message {
 func said(text string) string {
 	raw, _ := json.Marshal(text)
 	return `{"content":[{"type":"text","text":` + string(raw) + `}]}`
+}
+
+// pictured keeps pictures of a page, and holds it to what every page is held
+// to, but for its words: they have times and ports in them.
+func pictured(v *tab, name string) {
+	v.t.Helper()
+	var seen struct{ Faults []string }
+	v.do("inspect", map[string]any{"name": name}, &seen)
+	for _, fault := range seen.Faults {
+		v.t.Errorf("the page %s: %s", name, fault)
+	}
 }

@@ -228,3 +228,33 @@ func TestEventsAttempts(t *testing.T) {
 	}
 	s.Until("tool-result")
 }
+
+// TestEventsSentToAPage: where a front end cannot be asked and its person has a
+// page, the notice and the result lead there; the same call, made again when
+// the question is answered, gives the result of the first (C2, C5).
+func TestEventsSentToAPage(t *testing.T) {
+	b := newFrontBackend(t)
+	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
+	f := newFront(t, g)
+	s := f.Call("one", toolCall("form"))
+	wantTypes(t, s, "call-started", "data-tool-auth-required", "tool-result")
+	page, _ := s.Seen[1].Path("data", "url").(string)
+	base := strings.TrimSuffix(g.URL, "/mcp")
+	id, ok := strings.CutPrefix(page, base+"/asks/")
+	if !ok || s.Seen[1].Path("data", "mode") != "url" || s.Seen[1].Path("data", "message") != "Your name?" {
+		t.Fatalf("the notice is %v", s.Seen[1])
+	}
+	text := resultText(t, s.Seen[2])
+	if s.Seen[2].Path("result", "isError") != true || !strings.Contains(text, page) || strings.Count(text, "Do not call") != 1 {
+		t.Errorf("the result is %q", text)
+	}
+	r := send(t, newRequest(t, "POST", base+"/v1/asks/"+id+"/answer", `{"action":"accept","content":{"name":"Ann"}}`, "Content-Type", "application/json"))
+	if r.status != 200 {
+		t.Fatalf("the answer got %d %s", r.status, r.body)
+	}
+	again := f.Call("one", toolCall("form"))
+	equal(t, "the result", resultText(t, again.Until("tool-result")), `{"action":"accept","content":{"name":"Ann"}}`)
+	if n := b.Count("tools/call"); n != 1 {
+		t.Errorf("the server ran %d calls", n)
+	}
+}

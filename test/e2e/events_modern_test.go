@@ -43,7 +43,7 @@ func TestEventsOfAModernServer(t *testing.T) {
 		t.Errorf("the result is %v", result)
 	}
 
-	f = newFront(t, g)
+	f = newFront(t, guard(t, "", "  one: { url: "+b.URL+" }\n").Gateway, "Authorization", "Bearer "+nobodysKey)
 	for tool, mode := range map[string]string{"ask": "form", "refuse": "url"} {
 		s := f.Call("one", toolCall(tool))
 		wantTypes(t, s, "call-started", "data-tool-auth-required", "tool-result")

@@ -224,8 +224,8 @@ func TestEventsSampling(t *testing.T) {
 // model an error of the tool that says so and not to call again (C2, C5).
 func TestEventsWithoutElicitation(t *testing.T) {
 	b := newFrontBackend(t)
-	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
-	f := newFront(t, g)
+	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
+	f := newFront(t, g.Gateway, "Authorization", "Bearer "+nobodysKey) // who has no page either
 	for tool, want := range map[string]struct {
 		mode, url string
 		parts     []string

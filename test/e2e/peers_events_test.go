@@ -131,7 +131,7 @@ func TestPeersEventsAsk(t *testing.T) {
 		{"sampling", `{"start":{"backend":"one","name":"sample"},"answers":[{"result":{"role":"assistant","model":"m","content":{"type":"text","text":"Paris"}}}],"options":{"sampling":true}}`,
 			"call-started sampling-request sampling-settled tool-result", "Paris"},
 		{"not asked", `{"start":{"backend":"one","name":"fail"}}`,
-			"call-started data-tool-auth-required tool-result", "Do not call this tool again"},
+			"call-started data-tool-auth-required tool-result", "Do not call again until"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

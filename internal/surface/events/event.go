@@ -124,6 +124,8 @@ type authRequired struct {
 	URL             string          `json:"url,omitempty"`
 	ElicitationID   string          `json:"elicitationId,omitempty"`
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
+
+	page bool // the question waits on a page of the gateway's
 }
 
 type lostEvent struct {

@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/answerback/answerback/ask"
@@ -23,6 +24,8 @@ const codeBackend = "backend_error"
 // Where somebody would have had to be asked, that is a result too: an error of
 // the tool is what a model reads.
 func (c *call) conclude(resp relay.Response, why *ask.Error, unasked []authRequired) {
+	// What waits on a page is in the result already.
+	unasked = slices.DeleteFunc(slices.Clone(unasked), func(need authRequired) bool { return need.page })
 	msg, err := wire.Scan(resp.Body, c.surface.scan())
 	switch {
 	case len(resp.Body) == 0 || err != nil || why != nil && msg.Kind == wire.Failure:
