@@ -80,6 +80,10 @@ var importRules = []importRule{
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/desk", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		why: "the event stream translates at the edge: what a question means is decided behind it",
+	},
+	{
 		in: []string{"internal/backend"}, never: []string{"internal/surface", "internal/journal", "github.com/nats-io"},
 		why: "a kind of server must work with every way to people and every store",
 	},

@@ -20,6 +20,7 @@ import (
 	"github.com/answerback/answerback/internal/identity/signin"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/surface/api"
+	"github.com/answerback/answerback/internal/surface/events"
 	"github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/surface/page"
 	"github.com/answerback/answerback/internal/upload"
@@ -36,6 +37,7 @@ type doors struct {
 	groups      identity.Groups
 	guard       *webguard.Guard
 	v1          *webguard.Guard // the same rules, refusing in the words of the API
+	stream      *webguard.Guard // the same in those of the event stream
 	pages       *page.Pages
 	signin      *signin.Signin
 	answerScope string
@@ -77,6 +79,10 @@ func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, erro
 	}
 	guarded.Refuse = api.Refuse
 	if d.v1, err = webguard.New(guarded); err != nil {
+		return nil, err
+	}
+	guarded.Refuse = events.Refuse
+	if d.stream, err = webguard.New(guarded); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -225,6 +231,8 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 		return nil, err
 	}
 	mux.Handle("/v1/", d.v1.API(v1))
+	mux.Handle("/events/", d.stream.API(g.events))
+	mux.Handle(events.SchemaPath, d.guard.Public(http.HandlerFunc(events.ServeSchema)))
 	if g.desk == nil {
 		return mux, nil
 	}

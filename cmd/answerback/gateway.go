@@ -27,6 +27,7 @@ import (
 	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/surface/events"
 	surface "github.com/answerback/answerback/internal/surface/mcp"
 	"github.com/answerback/answerback/internal/upload"
 	"github.com/answerback/answerback/internal/wire"
@@ -54,6 +55,7 @@ type gateway struct {
 	files   *upload.Store // nil when there are no pages, or no questions
 	given   config.Files  // its limits, which a reload does not change
 	teller  teller
+	events  *events.Surface
 	// accounts are what people have connected; nil without doors.
 	accounts *accounts
 
@@ -142,7 +144,20 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	g.metrics.SessionsFrom(g.surface.Sessions)
-	return g, nil
+	var attempts events.Attempts
+	if g.desk != nil {
+		attempts = g.desk
+	}
+	g.events, err = events.New(events.Config{
+		Attempts: attempts,
+		Gateway:  events.Through(g.relay), Authenticate: authenticate,
+		Ring: ring, Home: home, Log: log,
+		MaxBody:              int(cfg.Limits.BodyBytes),
+		MaxCalls:             cfg.Limits.Sessions,
+		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
+		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep,
+	})
+	return g, err
 }
 
 // ask sets up what questions need: the desk, a place for files, and somebody
@@ -361,9 +376,22 @@ func (g *gateway) retire(name string, b *mcp.Backend) {
 	})
 }
 
+// drain lets the calls of clients and of event streams end.
+func (g *gateway) drain(ctx context.Context) error {
+	err := g.surface.Drain(ctx)
+	return errors.Join(err, g.events.Drain(ctx))
+}
+
+func (g *gateway) closeSurfaces(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { g.surface.Close(ctx) })
+	wg.Go(func() { g.events.Close(ctx) })
+	wg.Wait()
+}
+
 // close ends everything, in the order in which questions flow.
 func (g *gateway) close(ctx context.Context) {
-	g.surface.Close(ctx)
+	g.closeSurfaces(ctx)
 	g.relay.Close()
 	if g.desk != nil {
 		g.desk.Close(ctx)

@@ -117,7 +117,7 @@ func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Dura
 	log.Info("stopping", "drain", limit)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	if err := g.surface.Drain(ctx); err != nil {
+	if err := g.drain(ctx); err != nil {
 		log.Warn("calls were still in flight when the time to drain was over")
 	}
 	if g.desk != nil {
@@ -125,7 +125,7 @@ func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Dura
 	}
 	last, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	g.surface.Close(last)
+	g.closeSurfaces(last)
 	// What was being answered gets its answer; idle connections are closed.
 	err := server.Shutdown(last)
 	if err != nil {

@@ -19,7 +19,7 @@ type Config struct {
 	PublicURL             string             `yaml:"public_url" doc:"The address under which people and clients reach the gateway, such as https://mcp.example.com. Links and the Host check are built from it, never from a request header." restart:"true"`
 	DataDir               string             `yaml:"data_dir" doc:"Directory for what the gateway keeps. Created with mode 0700. A relative path starts at the configuration file." default:"$XDG_DATA_HOME/answerback, else ~/.local/share/answerback" restart:"true"`
 	AllowedHosts          []string           `yaml:"allowed_hosts" doc:"Further values of the Host header to accept, with or without a port." restart:"true"`
-	AllowedOrigins        []string           `yaml:"allowed_origins" doc:"Browser origins that may call the endpoint, such as https://app.example.com." restart:"true"`
+	AllowedOrigins        []string           `yaml:"allowed_origins" doc:"Browser origins that may call the endpoint and the event stream, such as https://app.example.com." restart:"true"`
 	InsecureOpenToNetwork bool               `yaml:"insecure_open_to_network" doc:"Listen beyond loopback although nobody has to authenticate: whoever reaches the port can use every backend." restart:"true"`
 	TrustedProxies        []string           `yaml:"trusted_proxies" doc:"Addresses, or ranges of them, of reverse proxies whose X-Forwarded-For is believed. Forwarded headers of everybody else are dropped." restart:"true"`
 	Identity              Identity           `yaml:"identity" doc:"Who may use the gateway, and who sits at the pages." restart:"true"`
@@ -31,6 +31,7 @@ type Config struct {
 	Notify                Notify             `yaml:"notify" doc:"Who is told, outside the pages, that a question waits there." restart:"true"`
 	Metrics               Metrics            `yaml:"metrics" doc:"Figures for Prometheus." restart:"true"`
 	Clients               []Client           `yaml:"clients" doc:"How clients of some name are treated beyond what they declare. The first entry that matches a client counts. A client says its name itself: nothing that must be safe can depend on it." restart:"true"`
+	Events                Events             `yaml:"events" doc:"The event stream for chat front ends, below /events." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
 
@@ -116,6 +117,12 @@ type Client struct {
 	InstantDecline time.Duration `yaml:"instant_decline" doc:"A form that the client declines or cancels sooner than this was never shown to anybody: it goes on to its page. 0 means that the client is believed." min:"0s" max:"10s"`
 }
 
+// Events bounds the calls of event streams.
+type Events struct {
+	Linger time.Duration `yaml:"linger" doc:"How long a call goes on whose stream nobody follows, before it is cancelled." min:"1s" max:"1d"`
+	Keep   time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
+}
+
 // Limits bounds what clients and servers may use.
 type Limits struct {
 	MessageBytes         Size          `yaml:"message_bytes" doc:"Largest single message, from either side." min:"64KiB" max:"1GiB"`
@@ -195,6 +202,7 @@ func Default() *Config {
 		},
 		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
 		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},
+		Events:  Events{Linger: 2 * time.Minute, Keep: 10 * time.Minute},
 		Limits: Limits{
 			MessageBytes:         32 * MiB,
 			BodyBytes:            32 * MiB,

@@ -62,7 +62,8 @@ type Hello struct {
 // Caller is who sends a request, and what they may use.
 type Caller struct {
 	ask.Principal
-	Access Access // nil where everything is allowed
+	Access  Access // nil where everything is allowed
+	Surface string // by which surface they come, as the audit names it; "" is mcp
 }
 
 // Access says what a caller may use. Safe for concurrent use.
@@ -176,6 +177,16 @@ type Peer interface {
 	// Mark is what the surface finds this client by after a restart, nil
 	// where it cannot.
 	Mark() []byte
+}
+
+// Informed is a Peer that is told of a question which its client was not asked,
+// because it did not declare that it can be. That comes before the backend is
+// refused. It is also told why a link ended whose page was opened.
+type Informed interface {
+	Peer
+	// Unasked takes the kind of the question and its params, which are not
+	// modified afterwards, and the page where it waits instead, "" for none.
+	Unasked(kind ask.Kind, params []byte, page string)
 }
 
 // Response is what goes back to the client: one JSON-RPC response with the

@@ -138,16 +138,20 @@ func (l *link) Show(a *ask.Ask) error {
 	return l.peer.Show(&shown)
 }
 
-// Warn tells a client that knows our extension that time is nearly up.
-func (l *link) Warn(a *ask.Ask, extensions int) { l.tell.warn(a, extensions) }
+// Warn tells the client that time is nearly up.
+func (l *link) Warn(a *ask.Ask, extensions int) { warn(l.peer, l.tell, a, extensions) }
 
 // Followed notes that the person agreed to open the link.
 func (l *link) Followed() { l.followed.Store(true) }
 
-// Withdraw takes the link back, or says that its page is done with.
+// Withdraw takes the link back, or says that its page is done with. A peer
+// that wants to know hears why in either case.
 func (l *link) Withdraw(id string, why *ask.Error) {
-	if !l.followed.Load() {
-		l.peer.Withdraw(id, why)
+	followed := l.followed.Load()
+	if _, informed := l.peer.(Informed); informed || !followed {
+		defer l.peer.Withdraw(id, why)
+	}
+	if !followed {
 		return
 	}
 	b := wire.AppendString([]byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":`), id)

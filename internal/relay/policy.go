@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/question"
@@ -206,8 +207,17 @@ func (p plain) Show(a *ask.Ask) error {
 	return p.Peer.Show(&shown)
 }
 
-// Warn tells a client that knows our extension that time is nearly up.
-func (p plain) Warn(a *ask.Ask, extensions int) { p.tell.warn(a, extensions) }
+// Warn tells the client that time is nearly up.
+func (p plain) Warn(a *ask.Ask, extensions int) { warn(p.Peer, p.tell, a, extensions) }
+
+// warn tells a client that time is nearly up: in the words of its surface, or
+// in those of our extension where it knows that.
+func warn(to Peer, tell *teller, a *ask.Ask, extensions int) {
+	if w, ok := to.(desk.Warner); ok {
+		w.Warn(a, extensions)
+	}
+	tell.warn(a, extensions)
+}
 
 // conform reads a client's answer to a form of our own, of which the client
 // has seen no more than MCP can say. The error's code is FormInvalidated, and

@@ -70,6 +70,9 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 	e := r.table.Load().byName[a.backend]
 	p, err := a.weigh(e, q, kind, params)
 	if err != nil {
+		if err.Code == ask.ClientLacksCapability || err.Code == ask.ModeNotDeclared {
+			inform(to, kind, params, "")
+		}
 		a.turnDown(q, err)
 		return
 	}
@@ -89,6 +92,9 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		c.clock.pause()
 	}
 	whom, ways := k.ways(e, kind, to)
+	if ways.Client == nil && ways.Link == nil && !ways.Page {
+		inform(to, kind, params, "")
+	}
 	by := k.waits(to)
 	by.Note = p.note
 	k.open(r.desk.Ask(ask.Ask{
@@ -96,6 +102,13 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 		Backend: a.backend, During: a.during, Name: a.name, Client: a.client, Session: a.session,
 		Addressee: whom, Terms: question.Terms(p.form),
 	}, ways, by))
+}
+
+// inform tells a peer that wants to know what its client cannot be asked.
+func inform(to Peer, kind ask.Kind, params []byte, page string) {
+	if p, ok := to.(Informed); ok {
+		p.Unasked(kind, params, page)
+	}
 }
 
 // carried is one question between its backend and the desk.
@@ -212,7 +225,7 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 // our own is held to that first: those who show it themselves have done so.
 func (k *carried) deliver(out ask.Outcome) error {
 	result := out.Answer.Result
-	if k.form != nil && out.Surface == surface && len(result) > 0 {
+	if k.form != nil && k.asker.isClient(out.Surface) && len(result) > 0 {
 		var err *ask.Error
 		if result, err = conform(k.form, out.Answer); err != nil {
 			_ = k.asker.refuse(k.q, err)
@@ -220,6 +233,11 @@ func (k *carried) deliver(out ask.Outcome) error {
 		}
 	}
 	return k.asker.reply(k.q, result, out.Answer.Error)
+}
+
+// isClient reports whether an answer through this surface is the client's own.
+func (a asker) isClient(through string) bool {
+	return through == surface || a.of != nil && through == a.of.from().Surface
 }
 
 // turnDown refuses a question that does not reach the desk.

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -22,6 +23,7 @@ type Session struct {
 	who     ask.Principal
 	access  Access // guarded by mu
 	peer    Peer
+	surface string // "" is mcp
 	version string
 	caps    era.Caps
 	hello   []byte // initialize params as backends get them
@@ -60,7 +62,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 	caps := capsAt.Of(params)
 	offered, _ := wire.Unquote(wire.Get(params, span, "protocolVersion").Of(params))
 	s := &Session{
-		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer,
+		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer, surface: who.Surface,
 		ready: make(chan struct{}),
 		calls: make(map[string]*call), idle: make(chan struct{}),
 	}
@@ -276,7 +278,7 @@ const surface = "mcp"
 
 // from says who answers through this session.
 func (s *Session) from() desk.From {
-	return desk.From{Principal: s.who, Session: s.id, Surface: surface}
+	return desk.From{Principal: s.who, Session: s.id, Surface: cmp.Or(s.surface, surface)}
 }
 
 // Answer takes the client's response to a question that was shown to it.

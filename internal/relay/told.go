@@ -40,7 +40,11 @@ func (k *carried) waitsOnPage(a *ask.Ask) {
 	if k.done {
 		return
 	}
+	unasked := !p.group && era.CheckCaps(a.Kind, a.Params, k.asker.caps) != nil
 	for _, c := range k.calls {
+		if unasked {
+			inform(c.peer, a.Kind, a.Params, p.link)
+		}
 		if c.pk != nil {
 			c.pk.paged(p)
 		}

@@ -17,6 +17,7 @@ var (
 
 	corsHeaders = map[string]bool{
 		"accept": true, "authorization": true, "content-type": true, "last-event-id": true,
+		"idempotency-key": true, "x-supports-elicitation": true, "x-supports-sampling": true,
 		"mcp-method": true, "mcp-name": true, "mcp-protocol-version": true, "mcp-session-id": true,
 	}
 )

@@ -76,6 +76,7 @@ const table = {
   attach: async ({ page, label, files }) => labelled(page, label).setInputFiles(
     files.map(({ name, type, head, size }) => ({ name, mimeType: type, buffer: Buffer.concat([Buffer.from(head), Buffer.alloc(size - head.length, '.')]) })),
   ),
+  shut: async ({ page }) => page.close(),
   leave: async ({ page }) => page.evaluate(() => document.activeElement?.blur()),
   await: async ({ page, text }) => page.getByText(text).first().waitFor(),
   gone: async ({ page, text }) => page.getByText(text).first().waitFor({ state: 'hidden' }),

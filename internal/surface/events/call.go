@@ -1,0 +1,206 @@
+package events
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// call is one tool call of one principal, with its events. It is the relay's
+// peer, for its session and for its one request.
+type call struct {
+	surface *Surface
+	id      string // also that of its session
+	who     relay.Caller
+	access  string
+	key     string            // the Idempotency-Key of its start, "" for none
+	digest  [sha256.Size]byte // of what was started with that key
+	start   start
+	log     *eventLog
+	done    chan struct{} // closed when its last event is there
+	expiry  *time.Timer   // the registry's
+
+	life context.Context
+	end  context.CancelCauseFunc
+
+	mu        sync.Mutex
+	session   Session    // nil before it is open
+	why       *ask.Error // why it was stopped, nil where it was not
+	open      map[string]*question
+	unasked   []authRequired
+	followers []chan struct{} // of those who follow it now, oldest first; closed when another takes the place
+	linger    *time.Timer     // runs while nobody follows
+
+	// Answers on their way: what they settle is told before the call's end.
+	// None begins once ending is set.
+	answering sync.WaitGroup
+	ending    bool
+}
+
+func (s *Surface) newCall(who relay.Caller, st start) *call {
+	c := &call{
+		surface: s, who: who, access: accessKey(who), start: st,
+		log:  newLog(s.cfg.MaxEvents, s.cfg.MaxEventBytes),
+		done: make(chan struct{}),
+		open: make(map[string]*question),
+	}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	return c
+}
+
+// The request that a session carries. Its ids are the session's own, so they
+// can be the same in each.
+const (
+	requestID     = "1"
+	progressToken = `"1"`
+)
+
+// run carries the call to its end. It is the call's own goroutine.
+func (c *call) run() {
+	st := &c.start
+	c.log.add(typeStarted, startedEvent{
+		Type: typeStarted, SchemaVersion: schemaVersion, CallID: c.id, Tool: st.tool, Backend: st.at,
+		Elicitation: st.elicitation, Sampling: st.sampling, At: millis(c.surface.cfg.Now()),
+	}, false, false)
+	session, resp := c.surface.cfg.Gateway.Initialize(c.life, st.at, c.id, c.who, &st.hello, c)
+	if session != nil && c.opened(session) {
+		session.Notify(c.life, &initialized)
+		resp = session.Call(c.life, &st.request, c)
+	}
+	st.hello, st.request = wire.Message{}, wire.Message{} // a finished call is kept for its events alone
+	c.mu.Lock()
+	c.ending = true
+	c.mu.Unlock()
+	c.answering.Wait()
+	c.finish(resp)
+	if session != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		defer cancel()
+		session.Close(ctx, callOver)
+	}
+	c.end(callOver)
+}
+
+// opened takes the session. It is false where the call was stopped before.
+func (c *call) opened(session Session) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = session
+	return c.why == nil
+}
+
+// stop ends the call before its backend does. The session ends first: so the
+// backend hears of the end of its questions before that of the call.
+func (c *call) stop(ctx context.Context, why *ask.Error) {
+	c.mu.Lock()
+	if c.why != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.why = why
+	session := c.session
+	c.mu.Unlock()
+	if session != nil {
+		session.Close(ctx, why)
+	}
+	c.end(why)
+}
+
+// stopNow stops the call whatever becomes of the request that made it do so.
+func (c *call) stopNow(why *ask.Error) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	c.stop(ctx, why)
+}
+
+// closeWait is how long a session may take to end.
+const closeWait = 10 * time.Second
+
+// finish writes the last event.
+func (c *call) finish(resp relay.Response) {
+	c.mu.Lock()
+	why := c.why
+	unasked := c.unasked
+	if c.linger != nil {
+		c.linger.Stop()
+	}
+	c.mu.Unlock()
+	c.conclude(resp, why, unasked)
+	c.surface.calls.retire(c)
+	close(c.done)
+}
+
+// over reports whether the last event is there.
+func (c *call) over() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// maxFollowers bounds how many connections can carry the events of one call.
+// The oldest goes first: it may be one that broke and does not know it yet.
+const maxFollowers = 8
+
+// attach counts a follower of the call in. The channel is closed when another
+// takes its place.
+func (c *call) attach() chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.linger != nil {
+		c.linger.Stop()
+	}
+	if len(c.followers) == maxFollowers {
+		close(c.followers[0])
+		c.followers = slices.Delete(c.followers, 0, 1)
+	}
+	follower := make(chan struct{})
+	c.followers = append(c.followers, follower)
+	return follower
+}
+
+// detach ends what attach began. A call that nobody follows goes on for a
+// while.
+func (c *call) detach(follower chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.followers, follower)
+	if i < 0 {
+		return
+	}
+	c.followers = slices.Delete(c.followers, i, i+1)
+	if len(c.followers) == 0 && !c.over() {
+		c.linger = time.AfterFunc(c.surface.cfg.Linger, c.abandoned)
+	}
+}
+
+// abandoned stops a call that nobody came back to.
+func (c *call) abandoned() {
+	c.mu.Lock()
+	followed := len(c.followers) > 0
+	c.mu.Unlock()
+	if followed || c.over() || !c.surface.enter() {
+		return
+	}
+	defer c.surface.inside.Done()
+	c.stopNow(consumerGone)
+}
+
+// initialized is what a client says after its handshake.
+var initialized = mustScan(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+
+func mustScan(raw string) wire.Message {
+	msg, err := wire.Scan([]byte(raw), wire.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	return msg
+}

@@ -1,0 +1,192 @@
+package events
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// The headers with which a call is started.
+const (
+	headerElicitation = "X-Supports-Elicitation"
+	headerSampling    = "X-Supports-Sampling"
+	headerIdempotency = "Idempotency-Key"
+)
+
+// maxKey bounds an Idempotency-Key, and maxClient what a front end calls
+// itself.
+const (
+	maxKey    = 255
+	maxClient = 100
+)
+
+// start is what somebody wants called, and what they can be asked meanwhile.
+type start struct {
+	at, tool              string
+	elicitation, sampling bool
+	hello, request        wire.Message
+}
+
+// readStart reads a request to start a call. The digest is the same for two
+// requests that say the same in the same bytes.
+func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (st start, digest [sha256.Size]byte, err error) {
+	st.at = at
+	if st.elicitation, err = readFlag(r, headerElicitation); err != nil {
+		return st, digest, err
+	}
+	if st.sampling, err = readFlag(r, headerSampling); err != nil {
+		return st, digest, err
+	}
+	raw, err := s.readJSON(w, r)
+	if err != nil {
+		return st, digest, err
+	}
+	members, err := readObject(raw, "name", "arguments", "_meta", "client")
+	if err != nil {
+		return st, digest, err
+	}
+	var ok bool
+	if st.tool, ok = wire.Unquote(members["name"]); !ok || st.tool == "" {
+		return st, digest, bad("name must be the name of a tool.")
+	}
+	client := defaultClient
+	if given := members["client"]; given != nil {
+		client, ok = wire.Unquote(given)
+	}
+	if !ok || client == "" || len(client) > maxClient {
+		return st, digest, bad("client must be a text of at most " + strconv.Itoa(maxClient) + " bytes: what the front end calls itself.")
+	}
+	if st.hello, err = wire.Scan(appendHello(nil, client, st.elicitation, st.sampling), s.scan()); err != nil {
+		return st, digest, err
+	}
+	request, err := appendRequest(nil, members)
+	if err != nil {
+		return st, digest, err
+	}
+	if st.request, err = wire.Scan(request, s.scan()); err != nil {
+		return st, digest, err
+	}
+	h := sha256.New()
+	io.WriteString(h, strconv.Quote(at)+strconv.FormatBool(st.elicitation)+strconv.FormatBool(st.sampling))
+	h.Write(raw)
+	return st, [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+const defaultClient = "event stream"
+
+func appendHello(dst []byte, client string, elicitation, sampling bool) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{`...)
+	var caps []string
+	if elicitation {
+		caps = append(caps, `"elicitation":{"form":{},"url":{}}`)
+	}
+	if sampling {
+		caps = append(caps, `"sampling":{"tools":{}}`)
+	}
+	dst = append(dst, strings.Join(caps, ",")...)
+	dst = append(dst, `},"clientInfo":{"name":`...)
+	dst = wire.AppendString(dst, client)
+	return append(dst, `,"version":"1"}}}`...)
+}
+
+// appendRequest writes the call, with the arguments as they came. Progress is
+// wanted in any case.
+func appendRequest(dst []byte, members map[string][]byte) ([]byte, error) {
+	meta := members["_meta"]
+	if meta == nil {
+		meta = []byte("{}")
+	}
+	at, err := wire.Value(meta)
+	if err != nil || meta[at.Start] != '{' {
+		return nil, bad("_meta must be an object.")
+	}
+	meta = wire.Splice(nil, meta, wire.Set(meta, at, wire.Get(meta, at, "progressToken"), "progressToken", []byte(progressToken)))
+	dst = append(dst, `{"jsonrpc":"2.0","id":`+requestID+`,"method":"tools/call","params":{"name":`...)
+	dst = append(dst, members["name"]...)
+	if arguments := members["arguments"]; arguments != nil {
+		if arguments[0] != '{' {
+			return nil, bad("arguments must be an object.")
+		}
+		dst = append(append(dst, `,"arguments":`...), arguments...)
+	}
+	dst = append(append(dst, `,"_meta":`...), meta...)
+	return append(dst, "}}"...), nil
+}
+
+// readFlag reads a header that says true, or that is not there. Anything else
+// is a mistake that would keep somebody from being asked.
+func readFlag(r *http.Request, name string) (bool, error) {
+	switch v := r.Header[name]; {
+	case len(v) == 0:
+		return false, nil
+	case len(v) == 1 && (strings.EqualFold(v[0], "true") || strings.EqualFold(v[0], "false")):
+		return strings.EqualFold(v[0], "true"), nil
+	}
+	return false, newProblem(http.StatusBadRequest, ask.BadHeader, "The header "+name+" must be true or false.")
+}
+
+// readKey reads the Idempotency-Key, "" where there is none.
+func readKey(r *http.Request) (string, error) {
+	v := r.Header[headerIdempotency]
+	if len(v) == 0 {
+		return "", nil
+	}
+	if len(v) != 1 || v[0] == "" || len(v[0]) > maxKey {
+		return "", newProblem(http.StatusBadRequest, ask.BadHeader, "The header Idempotency-Key must be one text of 1 to "+strconv.Itoa(maxKey)+" characters.")
+	}
+	return v[0], nil
+}
+
+// readJSON reads a body that says of itself that it is JSON.
+func (s *Surface) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	types := r.Header["Content-Type"]
+	if len(types) != 1 {
+		return nil, errNotJSON
+	}
+	kind, params, err := mime.ParseMediaType(types[0])
+	if err != nil || kind != "application/json" || !strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8") {
+		return nil, errNotJSON
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxBody)))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return nil, errTooLarge
+		}
+		return nil, bad("The body could not be read to its end.")
+	}
+	return raw, nil
+}
+
+// readObject gives the members of a JSON object as they stand. It refuses
+// members that are not known, and what programs read in different ways:
+// members that are there twice, and text that is not UTF-8.
+func readObject(raw []byte, known ...string) (map[string][]byte, error) {
+	at, err := wire.Value(raw)
+	if err != nil {
+		return nil, bad("The body is not well-formed JSON.")
+	}
+	if raw[at.Start] != '{' {
+		return nil, bad("The body must be a JSON object.")
+	}
+	members := map[string][]byte{}
+	for m := range wire.Members(raw, at) {
+		name, _ := wire.Unquote(m.Key.Of(raw))
+		if !slices.Contains(known, name) {
+			return nil, bad("The body has a member that is not known: " + strconv.QuoteToASCII(name[:min(len(name), 50)]) + ".")
+		}
+		if _, twice := members[name]; twice {
+			return nil, newProblem(http.StatusBadRequest, ask.Ambiguous, "The body has the member "+name+" twice.")
+		}
+		members[name] = m.Value.Of(raw)
+	}
+	return members, nil
+}

@@ -1,0 +1,283 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// surfaceName is what the desk and the audit call this way in.
+const surfaceName = "events"
+
+// Config is what a Surface needs. Gateway, Authenticate, Ring and Log are
+// required; a limit that is zero takes its default.
+type Config struct {
+	Gateway Gateway
+
+	// Authenticate says who sends a request, from its headers. An error is
+	// answered with 401, or with what the error itself says (see Challenger).
+	Authenticate func(*http.Request) (relay.Caller, error)
+
+	// Attempts counts answers that do not fit. Nil where there are no
+	// questions.
+	Attempts Attempts
+
+	Ring *seal.Ring
+	Home seal.Home
+	Log  *slog.Logger
+
+	MaxBody              int           // bytes of one request, and of one message; 32 MiB
+	MaxCalls             int           // calls under way or remembered; 10,000
+	MaxCallsPerPrincipal int           // the same for one principal; 100
+	MaxEvents            int           // events kept per call; 1024
+	MaxEventBytes        int           // bytes kept per call, though its newest event always is; 1 MiB
+	MaxPastBytes         int           // bytes kept of finished calls per principal, though the newest's always are; 4 MiB
+	KeepAlive            time.Duration // how often a stream says that it is alive; 15 seconds
+	Linger               time.Duration // how long a call goes on that nobody follows; 2 minutes
+	Keep                 time.Duration // how long a finished call is found again; 10 minutes
+
+	Now func() time.Time // time.Now
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Gateway == nil:
+		return errors.New("events surface: no gateway given")
+	case c.Authenticate == nil:
+		return errors.New("events surface: no authentication given")
+	case c.Ring == nil:
+		return errors.New("events surface: no key ring given")
+	case c.Log == nil:
+		return errors.New("events surface: no logger given")
+	}
+	return nil
+}
+
+func (c *Config) setDefaults() {
+	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	setDefault(&c.MaxCalls, 10_000)
+	setDefault(&c.MaxCallsPerPrincipal, 100)
+	setDefault(&c.MaxEvents, 1024)
+	setDefault(&c.MaxEventBytes, 1<<20)
+	setDefault(&c.MaxPastBytes, 4<<20)
+	setDefault(&c.KeepAlive, 15*time.Second)
+	setDefault(&c.Linger, 2*time.Minute)
+	setDefault(&c.Keep, 10*time.Minute)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+func setDefault[T int | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
+
+// Surface serves chat front ends. It is an http.Handler for all below
+// /events/. Safe for concurrent use.
+type Surface struct {
+	cfg   Config
+	calls *registry
+
+	mu      sync.RWMutex // orders entering with closing
+	closing bool
+	inside  sync.WaitGroup // requests being served, calls, and their ends
+}
+
+var _ http.Handler = (*Surface)(nil)
+
+// New makes a Surface. It starts nothing.
+func New(cfg Config) (*Surface, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.setDefaults()
+	return &Surface{cfg: cfg, calls: newRegistry(cfg.MaxCalls, cfg.MaxCallsPerPrincipal, cfg.MaxPastBytes, cfg.Keep)}, nil
+}
+
+func (s *Surface) scan() wire.Limits { return wire.Limits{Bytes: s.cfg.MaxBody} }
+
+// ServeHTTP serves one HTTP request. Host, Origin and the speed of the sender
+// are the matter of whoever stands before the surface.
+func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		refuse(w, problemOf(shuttingDown))
+		return
+	}
+	defer s.inside.Done()
+	who, err := s.cfg.Authenticate(r)
+	if err != nil {
+		s.challenge(w, err)
+		return
+	}
+	who.Surface = surfaceName
+	if err := s.serve(w, r, who); err != nil {
+		p := problemOf(err)
+		if p.status >= http.StatusInternalServerError {
+			s.cfg.Log.Error("request failed", "surface", surfaceName, "principal", who.String(), "code", p.Code, "err", err)
+		}
+		refuse(w, p)
+	}
+}
+
+// serve finds out what a path asks for:
+//
+//	POST        /events/call                   start a call at the joined endpoint
+//	POST        /events/{backend}/call         start one at a backend
+//	GET, DELETE /events/calls/{id}             follow a call again; cancel it
+//	POST        /events/calls/{id}/respond     answer a question of it
+//	POST        /events/calls/{id}/cancel      cancel it
+func (s *Surface) serve(w http.ResponseWriter, r *http.Request, who relay.Caller) error {
+	rest, _ := strings.CutPrefix(r.URL.Path, "/events/")
+	parts := strings.Split(rest, "/")
+	switch n := len(parts); {
+	case n == 1 && parts[0] == "call":
+		return s.start(w, r, "", who)
+	case n == 2 && parts[1] == "call" && parts[0] != "":
+		return s.start(w, r, parts[0], who)
+	case parts[0] != "calls" || n < 2 || n > 3:
+		return errNoPath
+	}
+	c := s.calls.find(who, parts[1])
+	if c == nil {
+		return errNoCall
+	}
+	what := r.Method
+	if len(parts) == 3 {
+		what += " " + parts[2]
+	}
+	switch what {
+	case "GET":
+		return s.again(w, r, c)
+	case "POST respond":
+		return s.respond(w, r, c)
+	case "DELETE", "POST cancel":
+		c.stopNow(cancelled)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if len(parts) == 3 && parts[2] != "respond" && parts[2] != "cancel" {
+		return errNoPath
+	}
+	return errBadMethod
+}
+
+// start starts a call, unless one was started with its key already, and
+// streams its events.
+func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) error {
+	if r.Method != http.MethodPost {
+		return errBadMethod
+	}
+	if !s.cfg.Gateway.Knows(at, who) {
+		return errNoPath
+	}
+	key, err := readKey(r)
+	if err != nil {
+		return err
+	}
+	st, digest, err := s.readStart(w, r, at)
+	if err != nil {
+		return err
+	}
+	c := s.newCall(who, st)
+	c.id, c.key, c.digest = s.cfg.Ring.Mint(seal.Session, s.cfg.Home, 0), key, digest
+	known, fault := s.calls.add(c)
+	switch {
+	case fault != nil:
+		s.cfg.Log.Warn("call refused", "surface", surfaceName, "principal", who.String(), "code", fault.Code, "reason", fault.Message)
+		return fault
+	case known == nil:
+		s.inside.Go(c.run)
+		s.follow(w, r, c, 0)
+		return nil
+	case known.digest != digest || known.access != c.access:
+		return errOtherCall
+	}
+	return s.again(w, r, known)
+}
+
+// again streams the events of a call that the consumer has not seen yet.
+func (s *Surface) again(w http.ResponseWriter, r *http.Request, c *call) error {
+	after, err := lastEvent(r, c)
+	if err != nil {
+		return err
+	}
+	if c.log.isPurged() {
+		return errPurged
+	}
+	s.follow(w, r, c, after)
+	return nil
+}
+
+// enter counts a piece of work in, for Close to wait for. It is false once
+// the surface closes.
+func (s *Surface) enter() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closing {
+		return false
+	}
+	s.inside.Add(1)
+	return true
+}
+
+// Drain refuses new calls, and waits until those under way have ended or ctx
+// does. They may still be followed, answered and cancelled. Close comes after
+// it.
+func (s *Surface) Drain(ctx context.Context) error {
+	for _, c := range s.calls.close() {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Close refuses all that is new, ends every call, and waits until all of it
+// has ended or ctx does.
+func (s *Surface) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var wg sync.WaitGroup
+		room := make(chan struct{}, closeAtOnce)
+		for _, c := range s.calls.close() {
+			if c.over() {
+				continue
+			}
+			room <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-room }()
+				c.stop(ctx, shuttingDown)
+			})
+		}
+		wg.Wait()
+		s.inside.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ask.Wrap(ask.ShuttingDown, "Some event streams were still being served.", context.Cause(ctx))
+	}
+}
+
+// closeAtOnce is how many calls are ended at the same time when the surface
+// closes.
+const closeAtOnce = 32
