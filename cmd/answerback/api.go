@@ -1,13 +1,21 @@
 package main
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"net/netip"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/surface/api"
 )
+
+// lookup finds out what a name in an answer stands for.
+func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
 
 // newAPI makes the API of a gateway for those of whom who says who they are.
 func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Handler, error) {
@@ -16,7 +24,7 @@ func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Hand
 			api.Refuse(w, http.StatusNotFound, ask.Errorf(ask.SwitchedOff, "Questions are switched off at this gateway."))
 		}), nil
 	}
-	cfg := api.Config{Desk: g.desk, Forms: g.office, Who: who, Log: g.log, MaxLength: g.cfg.Asks.MaxFieldLength, MaxFile: int64(g.given.MaxSize)}
+	cfg := api.Config{Desk: g.desk, Forms: g.office, Who: who, Log: g.log, Names: lookup, MaxLength: g.cfg.Asks.MaxFieldLength, MaxFile: int64(g.given.MaxSize)}
 	if g.files != nil {
 		cfg.Files = g.files
 	}

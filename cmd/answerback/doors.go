@@ -239,7 +239,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	pages, err := page.New(page.Config{
 		Accounts: g.connectable(), Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
 		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
-		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength,
+		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength, Names: lookup,
 		Files: g.files, MaxFile: int64(g.given.MaxSize),
 	})
 	if err != nil {

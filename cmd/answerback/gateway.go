@@ -94,7 +94,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	}
 	forms := form.NewCache(&form.Compiler{MaxLength: cfg.Asks.MaxFieldLength}, maxForms)
 	if g.desk != nil {
-		if g.office, err = office.New(g.desk, forms); err != nil {
+		if g.office, err = office.New(g.desk, forms, lookup); err != nil {
 			return nil, err
 		}
 	}

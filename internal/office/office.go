@@ -37,14 +37,16 @@ type Desk interface {
 type Office struct {
 	desk  Desk
 	forms *form.Cache
+	names question.Names
 }
 
-// New makes an Office over a desk. Forms is where forms are kept ready.
-func New(d Desk, forms *form.Cache) (*Office, error) {
+// New makes an Office over a desk. Forms is where forms are kept ready; names
+// judges the names in answers to URL fields, nil judges none.
+func New(d Desk, forms *form.Cache, names question.Names) (*Office, error) {
 	if d == nil || forms == nil {
 		return nil, errors.New("office: it needs a desk and a cache of forms")
 	}
-	return &Office{d, forms}, nil
+	return &Office{d, forms, names}, nil
 }
 
 // Creator is who creates a form. Its principal is whom the form is for.
@@ -198,6 +200,9 @@ func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, re
 		return err
 	}
 	values, errs := f.Decode(responses, nil)
+	if len(errs) == 0 {
+		errs = o.names.Check(ctx, f, values)
+	}
 	if len(errs) > 0 {
 		tries, err := o.desk.Attempted(id, who, via)
 		if err != nil {

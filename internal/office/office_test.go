@@ -19,7 +19,7 @@ func (full) Ask(_ ask.Ask, _ desk.Ways, by desk.Asker) string {
 }
 
 func TestRefusedFormIsNotPending(t *testing.T) {
-	o, err := office.New(full{}, form.NewCache(nil, 10))
+	o, err := office.New(full{}, form.NewCache(nil, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestRefusedFormIsNotPending(t *testing.T) {
 }
 
 func TestRevive(t *testing.T) {
-	o, err := office.New(full{}, form.NewCache(nil, 10))
+	o, err := office.New(full{}, form.NewCache(nil, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,17 +47,17 @@ func TestRevive(t *testing.T) {
 }
 
 func TestOfficeNeedsItsParts(t *testing.T) {
-	if _, err := office.New(nil, form.NewCache(nil, 1)); err == nil {
+	if _, err := office.New(nil, form.NewCache(nil, 1), nil); err == nil {
 		t.Error("made without a desk")
 	}
-	if _, err := office.New(full{}, nil); err == nil {
+	if _, err := office.New(full{}, nil, nil); err == nil {
 		t.Error("made without forms")
 	}
 }
 
 // What a server asked is no form of anybody's, whoever it is for.
 func TestServersQuestionIsNoForm(t *testing.T) {
-	o, err := office.New(one{ask: ask.Ask{Kind: ask.Form, Backend: "deploy"}}, form.NewCache(nil, 1))
+	o, err := office.New(one{ask: ask.Ask{Kind: ask.Form, Backend: "deploy"}}, form.NewCache(nil, 1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

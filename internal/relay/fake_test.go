@@ -173,7 +173,7 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 		entries = append(entries, Entry{Backend: s})
 	}
 	forms := form.NewCache(nil, 10)
-	o, err := office.New(d, forms)
+	o, err := office.New(d, forms, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/question"
 )
 
 // surface is what the desk and the audit call this way to questions.
@@ -41,6 +42,8 @@ type Config struct {
 	MaxLength int
 	// Files keeps files. Without it none are taken.
 	Files Files
+	// Names judges the names in answers to URL fields; nil judges none.
+	Names question.Names
 	// MaxFile is how many bytes one file may have; form's default when 0.
 	MaxFile int64
 }

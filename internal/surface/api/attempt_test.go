@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,4 +125,22 @@ func TestTextsAreBounded(t *testing.T) {
 		k.post("/v1/asks/"+id+"/answer", "ada", `{"action":"accept","content":{"s":"123456"}}`).want(422, `"constraint":"maxLength","expected":5,"actual":6`)
 		k.post("/v1/asks/"+id+"/answer", "ada", `{"action":"accept","content":{"s":"12345"}}`).want(200)
 	}
+}
+
+// A public name that stands for a private address is refused, as the address
+// itself would be.
+func TestAttackNameThatLeadsInside(t *testing.T) { // F15
+	k := newKitWith(t, func(c *Config) {
+		c.Names = func(_ context.Context, host string) ([]netip.Addr, error) {
+			if host == "inside.example.com" {
+				return []netip.Addr{netip.MustParseAddr("10.0.0.1")}, nil
+			}
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+		}
+	})
+	id := k.put(asking(`{"u":{"type":"string","format":"uri"}}`, `["u"]`))
+	path := "/v1/asks/" + id + "/answer"
+	k.post(path, "ada", `{"action":"accept","content":{"u":"https://inside.example.com/x"}}`).want(422, `"constraint":"blockPrivateIPs"`, `"actual":"inside.example.com"`)
+	k.post(path, "ada", `{"action":"accept","content":{"u":"https://10.0.0.1/x"}}`).want(422, `"constraint":"blockPrivateIPs"`)
+	k.post(path, "ada", `{"action":"accept","content":{"u":"https://outside.example.com/x"}}`).want(200)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -93,13 +94,16 @@ func readAction(raw []byte) (ask.Action, error) {
 
 // checkContent holds an answer to its question. The error says all that is
 // wrong.
-func (h *Handler) checkContent(a *ask.Ask, content []byte, files map[string][]form.Upload) error {
+func (h *Handler) checkContent(ctx context.Context, a *ask.Ask, content []byte, files map[string][]form.Upload) error {
 	f, err := h.formOf(a)
 	if err != nil {
 		return err
 	}
 	values, errs := f.Decode(content, files)
 	errs = append(errs, misspelt(f, content, values, errs)...)
+	if len(errs) == 0 {
+		errs = h.cfg.Names.Check(ctx, f, values)
+	}
 	if len(errs) == 0 {
 		return nil
 	}

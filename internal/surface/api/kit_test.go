@@ -82,7 +82,7 @@ func newKitWith(t testing.TB, change func(*Config)) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forms, err := office.New(k.desk, form.NewCache(nil, 10))
+	forms, err := office.New(k.desk, form.NewCache(nil, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

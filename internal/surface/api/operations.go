@@ -125,7 +125,7 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := h.checkContent(&v.Ask, content, uploadsOf(files)); err != nil {
+		if err := h.checkContent(r.Context(), &v.Ask, content, uploadsOf(files)); err != nil {
 			return nil, h.attempted(v.Ask.ID, who, err)
 		}
 		if len(files) > 0 {

@@ -143,6 +143,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 	undo := func() {}
 	if action == ask.Accept && s.Form != nil {
 		values, errs := readPost(s.Form, s.values, s.given.uploads(s.Form))
+		if errs == nil {
+			errs = h.cfg.Names.Check(r.Context(), s.Form, values)
+		}
 		if errs = s.given.faulty(errs); len(errs) > 0 {
 			h.wrong(w, r, s, errs)
 			return

@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
+	asked "github.com/answerback/answerback/internal/question"
 )
 
 // surface is what the desk and the audit call this way to people.
@@ -63,7 +64,7 @@ type Guard interface {
 }
 
 // Config is what a Handler is made of. Every field but Accounts, Extensions,
-// MaxLength, Files and MaxFile is required. What it holds is called from many
+// MaxLength, Names, Files and MaxFile is required. What it holds is called from many
 // goroutines.
 type Config struct {
 	Desk   Desk
@@ -85,6 +86,8 @@ type Config struct {
 	// Files keeps files. Without it a form that asks for one cannot be
 	// answered here.
 	Files Files
+	// Names judges the names in answers to URL fields; nil judges none.
+	Names asked.Names
 	// MaxFile is how many bytes one file may have; form's default when 0.
 	MaxFile int64
 }
