@@ -138,7 +138,9 @@ func TestAttackNameThatLeadsInside(t *testing.T) { // F15
 			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
 		}
 	})
-	id := k.put(asking(`{"u":{"type":"string","format":"uri"}}`, `["u"]`))
+	q := asking(`{}`, `[]`)
+	q.Params = []byte(`{"message":"Where?","formDefinition":{"id":"f","title":"F","fields":[{"id":"u","type":"url","label":"U"}]}}`)
+	id := k.put(q)
 	path := "/v1/asks/" + id + "/answer"
 	k.post(path, "ada", `{"action":"accept","content":{"u":"https://inside.example.com/x"}}`).want(422, `"constraint":"blockPrivateIPs"`, `"actual":"inside.example.com"`)
 	k.post(path, "ada", `{"action":"accept","content":{"u":"https://10.0.0.1/x"}}`).want(422, `"constraint":"blockPrivateIPs"`)
