@@ -57,7 +57,9 @@ func (g *gateway) doorstep(name string, c config.Backend) (relay.Doorstep, error
 	if g.accounts == nil || c.Grant.IsZero() {
 		return nil, nil
 	}
-	return doorstep.New(doorstep.Config{Backend: name, Accounts: account{g.accounts.Grants, name}, Log: g.log})
+	return doorstep.New(doorstep.Config{
+		Backend: name, Accounts: account{g.accounts.Grants, name}, NoPause: c.Grant.WhenMissing == "error", Log: g.log,
+	})
 }
 
 // serveDocument serves the client id metadata document of a backend, which its

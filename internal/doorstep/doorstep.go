@@ -34,7 +34,7 @@ type Config struct {
 	Backend  string
 	Accounts Accounts
 	// NoPause lets calls fail with the address at which to connect, where
-	// their client can be told one, and not wait.
+	// their client can be told one so, and not wait.
 	NoPause bool
 	Log     *slog.Logger
 }

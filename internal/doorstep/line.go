@@ -53,7 +53,7 @@ func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (r
 		switch {
 		case !asks(method):
 			return l.without(out.Msg, err)
-		case l.step.cfg.NoPause:
+		case l.step.cfg.NoPause && l.hello.Links:
 			return l.required(out.Msg)
 		case try == maxTries:
 			return l.fails(out.Msg, l.step.still())
