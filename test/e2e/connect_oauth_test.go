@@ -72,3 +72,63 @@ func TestAttackAnothersCallback(t *testing.T) {
 		})
 	}
 }
+
+// TestMoreAccessIsAskedFor: a call for which what ann agreed to is not enough
+// waits until she has agreed to more, and runs once.
+func TestMoreAccessIsAskedFor(t *testing.T) {
+	b := newAsker(t)
+	p := newThird(t, b, false)
+	g := guard(t, "", "  one: { url: "+p.URL+"/mcp, grant: { kind: oauth } }\n")
+	ann := g.signIn("ann")
+	ann.get(p.agrees(ann, g.base+"/connect/one"))
+	client := rig.DialAs(t, g.Gateway.URL, linksOnly, g.token("ann"))
+	if m := client.Tool("echo", "{}").Final(); m.Kind != wire.Result {
+		t.Fatalf("before: %s", m.Raw)
+	}
+	p.mu.Lock()
+	p.needs = "write"
+	p.mu.Unlock()
+	s := client.Tool("echo", "{}")
+	q := s.Next()
+	link := linkIn(q, q.Params)
+	page := ann.get(ann.get(ann.path(link)).header.Get("Location"))
+	for _, want := range []string{"needs more access", "<code>read</code>", "<code>write</code>"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page does not say %q: %s", want, page.body)
+		}
+	}
+	client.Answer(q, `{"action":"accept"}`)
+	ann.get(p.agrees(ann, link))
+	if m := s.Final(); m.Kind != wire.Result || b.Count("tools/call") != 2 {
+		t.Errorf("after: %s, ran %d times", m.Raw, b.Count("tools/call"))
+	}
+}
+
+// TestACallThatEndsSaysWhereToConnect: where the client cannot be asked, and
+// where nobody connected in time, the result has the link, and the call that
+// is made afterwards its own result.
+func TestACallThatEndsSaysWhereToConnect(t *testing.T) {
+	for name, each := range map[string]struct{ caps, want string }{
+		"forms and no links": {`{"elicitation":{"form":{}}}`, "No client is available"},
+		"out of time":        {linksOnly, "in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newAsker(t)
+			p := newThird(t, b, false)
+			g := guard(t, "asks: { connect_timeout: 1s }\n", "  one: { url: "+p.URL+"/mcp, grant: { kind: oauth } }\n")
+			ann := g.signIn("ann")
+			client := rig.DialAs(t, g.Gateway.URL, each.caps, g.token("ann"))
+			m := client.Tool("echo", "{}").Final()
+			link := g.base + "/connect/one"
+			for _, want := range []string{each.want, link, `"isError":true`} {
+				if !strings.Contains(string(m.Raw), want) {
+					t.Errorf("the result does not say %q: %s", want, m.Raw)
+				}
+			}
+			ann.get(p.agrees(ann, link))
+			if m := client.Tool("echo", "{}").Final(); m.Kind != wire.Result || strings.Contains(string(m.Raw), "isError") || b.Count("tools/call") != 1 {
+				t.Errorf("afterwards: %s", m.Raw)
+			}
+		})
+	}
+}

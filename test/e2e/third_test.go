@@ -23,9 +23,11 @@ type third struct {
 	server *rig.Backend
 
 	mu       sync.Mutex
-	codes    map[string]string // the challenge by the code
+	codes    map[string]url.Values // what was asked for, by the code
 	secrets  canaries
 	good     []string // access tokens that the server takes
+	scope    string   // of the newest of them
+	needs    string   // the scope that a call needs
 	refresh  string   // the refresh token that counts
 	revoked  int
 	lifetime int // of access tokens, in seconds
@@ -35,7 +37,7 @@ type third struct {
 // due for a refresh at once where short is set.
 func newThird(t testing.TB, b *rig.Backend, short bool) *third {
 	t.Helper()
-	p := &third{t: t, server: b, codes: map[string]string{}, lifetime: 3600, secrets: canaries{
+	p := &third{t: t, server: b, codes: map[string]url.Values{}, needs: "read", lifetime: 3600, secrets: canaries{
 		"configured client secret": "canary-configured-" + random(), "registered client secret": "canary-registered-" + random(),
 	}}
 	if short {
@@ -58,13 +60,19 @@ func (p *third) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/mcp":
 		p.mu.Lock()
 		good := slices.Contains(p.good, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		enough := strings.Contains(p.scope, p.needs)
 		p.mu.Unlock()
-		if good {
+		challenge := `Bearer resource_metadata="` + p.URL + about + `"`
+		switch {
+		case !good:
+			w.Header().Set("WWW-Authenticate", challenge)
+			w.WriteHeader(http.StatusUnauthorized)
+		case !enough:
+			w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="`+p.needs+`"`)
+			w.WriteHeader(http.StatusForbidden)
+		default:
 			p.server.ServeHTTP(w, r)
-			return
 		}
-		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+p.URL+about+`"`)
-		w.WriteHeader(http.StatusUnauthorized)
 	case about:
 		reply(http.StatusOK, map[string]any{"resource": p.URL + "/mcp", "authorization_servers": []string{p.URL}, "scopes_supported": []string{"read"}})
 	case "/.well-known/oauth-authorization-server":
@@ -103,7 +111,7 @@ func (p *third) issue(r *http.Request) (int, any) {
 	id, secret, _ := r.BasicAuth()
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	code, challenge := r.PostFormValue("code"), base64.RawURLEncoding.EncodeToString(sum[:])
-	ok := code != "" && p.codes[code] == challenge
+	ok := code != "" && p.codes[code].Get("code_challenge") == challenge
 	if r.PostFormValue("grant_type") == "refresh_token" {
 		ok = r.PostFormValue("refresh_token") == p.refresh
 		p.lifetime = 3600
@@ -111,13 +119,16 @@ func (p *third) issue(r *http.Request) (int, any) {
 	if !ok || secret != p.secrets[id+" client secret"] {
 		return http.StatusBadRequest, map[string]string{"error": "invalid_grant"}
 	}
+	if code != "" {
+		p.scope = p.codes[code].Get("scope")
+	}
 	delete(p.codes, code)
 	n := string(rune('a' + len(p.good)))
 	access := "canary-access-" + random()
 	p.refresh = "canary-refresh-" + random()
 	p.secrets["access token "+n], p.secrets["refresh token "+n] = access, p.refresh
 	p.good = append(p.good, access)
-	return http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "refresh_token": p.refresh, "expires_in": p.lifetime, "scope": "read"}
+	return http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "refresh_token": p.refresh, "expires_in": p.lifetime, "scope": p.scope}
 }
 
 // approve has somebody agree where they were sent, and gives where they are
@@ -131,7 +142,7 @@ func (p *third) approve(at string) *url.URL {
 	q := asked.Query()
 	code := "canary-code-" + random()
 	p.mu.Lock()
-	p.codes[code] = q.Get("code_challenge")
+	p.codes[code] = q
 	p.mu.Unlock()
 	back, err := url.Parse(q.Get("redirect_uri"))
 	if err != nil {
