@@ -28,11 +28,11 @@ var errNoPages = errors.New("accounts are connected on pages, and nobody can be 
 
 // openAccounts opens what people have connected, for a gateway at public. It
 // is nil where nobody can be sent there, and nobody needs to be.
-func openAccounts(ctx context.Context, cfg *config.Config, public string, store journal.Journal, ring *seal.Ring, log *slog.Logger) (*accounts, error) {
+func openAccounts(ctx context.Context, cfg *config.Config, public string, store journal.Journal, ring *seal.Ring, audit func(grant.Event), log *slog.Logger) (*accounts, error) {
 	if _, err := oauth.CheckIssuer(public); err != nil {
 		return nil, (*accounts)(nil).reload(cfg)
 	}
-	g, err := grant.Open(ctx, grant.Config{Store: store, Ring: ring, PublicURL: public, Now: time.Now, Log: log})
+	g, err := grant.Open(ctx, grant.Config{Store: store, Ring: ring, PublicURL: public, Now: time.Now, Log: log, Audit: audit})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,8 @@ func newAuditCmd() *cobra.Command {
 		Use:   "audit",
 		Short: "Print the audit of the running gateway as JSON lines",
 		Long: "Print what happened to questions as JSON lines, oldest first: who asked, who was asked, where it was\n" +
-			"shown, who answered, when, and how it ended. Answers themselves are not in it, only their digest.\n" +
+			"shown, who answered, when, and how it ended. Answers themselves are not in it, only their digest. What\n" +
+			"happened to the accounts that people connected is in it too.\n" +
 			"The gateway that runs with the same data_dir is asked for it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

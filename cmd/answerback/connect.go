@@ -11,6 +11,7 @@ import (
 	"github.com/answerback/answerback/internal/doorstep"
 	"github.com/answerback/answerback/internal/grant"
 	"github.com/answerback/answerback/internal/grant/oauth"
+	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/surface/page"
 )
@@ -57,7 +58,16 @@ func (g *gateway) doorstep(name string, c config.Backend) (relay.Doorstep, error
 	if g.accounts == nil || c.Grant.IsZero() {
 		return nil, nil
 	}
-	return doorstep.New(doorstep.Config{Backend: name, Accounts: account{g.accounts.Grants, name}, Log: g.log})
+	return doorstep.New(doorstep.Config{
+		Backend: name, Accounts: account{g.accounts.Grants, name}, NoPause: c.Grant.WhenMissing == "error", Log: g.log,
+	})
+}
+
+// auditAccount puts on file what happened to somebody's account.
+func (g *gateway) auditAccount(e grant.Event) {
+	g.auditor.Account(observe.AccountRecord{
+		At: e.At, Transition: string(e.Kind), Ask: e.Ask, Backend: e.Backend, By: e.Principal, Issuer: e.Issuer, Reason: string(e.Why),
+	})
 }
 
 // serveDocument serves the client id metadata document of a backend, which its

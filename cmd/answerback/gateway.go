@@ -83,7 +83,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	if d != nil {
-		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, log); err != nil {
+		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
 			return nil, err
 		}
 	}

@@ -21,11 +21,12 @@ type Grant struct {
 	Scopes         []string    `yaml:"scopes" doc:"For oauth: scopes to ask for besides those that the server wants."`
 	Header         string      `yaml:"header" doc:"For key: the header that the key is sent in." default:"Authorization"`
 	Prefix         string      `yaml:"prefix" doc:"For key: what stands before the key in that header, with the space." default:"Bearer and a space in Authorization, else nothing"`
+	WhenMissing    string      `yaml:"when_missing" doc:"What becomes of a call whose person has not connected yet: wait until they have, or error, which ends it with the address at which to connect (-32042) for legacy clients that take links. All others wait." default:"wait"`
 }
 
 // IsZero reports whether there is no grant.
 func (g Grant) IsZero() bool {
-	return g.Kind+g.ClientID+g.ClientSecret.Reveal()+g.ClientDocument+g.Issuer+g.Header+g.Prefix == "" && len(g.Scopes) == 0
+	return g.Kind+g.ClientID+g.ClientSecret.Reveal()+g.ClientDocument+g.Issuer+g.Header+g.Prefix+g.WhenMissing == "" && len(g.Scopes) == 0
 }
 
 // KeyHeader gives the header and the prefix of a key.
@@ -58,6 +59,9 @@ func (k *checker) grant(c *Config, key string, b Backend) {
 		k.keyed(at, g)
 	default:
 		k.add(at+".kind", quoted(g.Kind)+" is not one of its values", "write oauth or key")
+	}
+	if g.WhenMissing != "" && g.WhenMissing != "wait" && g.WhenMissing != "error" {
+		k.add(at+".when_missing", quoted(g.WhenMissing)+" is not one of its values", "write wait or error")
 	}
 	header := "Authorization"
 	if g.Kind == "key" {

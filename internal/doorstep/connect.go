@@ -3,6 +3,7 @@ package doorstep
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/relay"
@@ -12,6 +13,10 @@ import (
 func asks(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
+
+// grace is how long a question stays that has been met: whoever connected the
+// account for it is about to answer it, and the audit then says who that was.
+const grace = 250 * time.Millisecond
 
 // answered is what came back for our question.
 type answered struct{ result, fault []byte }
@@ -36,6 +41,13 @@ func (l *line) connect(ctx context.Context, sink relay.Sink, why error) error {
 	})
 	select {
 	case <-connected:
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-answers:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 		end(ask.Errorf(ask.BackendWithdrew, "The account has been connected."))
 		return nil
 	case a := <-answers:

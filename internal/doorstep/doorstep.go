@@ -34,7 +34,7 @@ type Config struct {
 	Backend  string
 	Accounts Accounts
 	// NoPause lets calls fail with the address at which to connect, where
-	// their client can be told one, and not wait.
+	// their client can be told one so, and not wait.
 	NoPause bool
 	Log     *slog.Logger
 }
@@ -83,7 +83,9 @@ func (d *Doorstep) cancelled() *ask.Error {
 }
 
 func (d *Doorstep) unheard(said string) *ask.Error {
-	return ask.Errorf(ask.NotConnected, fmt.Sprintf("No account is connected to %s, and nobody connected one: %s", d.cfg.Backend, said))
+	return ask.Errorf(ask.NotConnected, fmt.Sprintf("No account is connected to %s, and nobody connected one: %s\n\n"+
+		"Show the person this address, at which they connect it: %s\n\nDo not call again until they say that it is done.",
+		d.cfg.Backend, said, d.cfg.Accounts.Link()))
 }
 
 func (d *Doorstep) still() *ask.Error {

@@ -122,6 +122,11 @@ func (c *client) Lost(*ask.Error)            {}
 
 func openLine(t *testing.T, s *server, c *client, change func(*Config)) relay.Line {
 	t.Helper()
+	return openFor(t, s, c, false, change)
+}
+
+func openFor(t *testing.T, s *server, c *client, links bool, change func(*Config)) relay.Line {
+	t.Helper()
 	cfg := Config{Backend: "docs", Accounts: s.accounts, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&cfg)
@@ -130,7 +135,7 @@ func openLine(t *testing.T, s *server, c *client, change func(*Config)) relay.Li
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := d.Open(t.Context(), relay.Hello{Principal: ann, Params: []byte(`{"protocolVersion":"2025-06-18"}`), Events: c}, s.open)
+	l, err := d.Open(t.Context(), relay.Hello{Principal: ann, Params: []byte(`{"protocolVersion":"2025-06-18"}`), Events: c, Links: links}, s.open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,10 +322,14 @@ func TestBeforeAnAccountThereIsOneTool(t *testing.T) {
 }
 
 // TestNoPauseGivesTheAddress: the call ends at once with the error that names
-// where to connect.
+// where to connect. A client that cannot be told so is asked, and waits.
 func TestNoPauseGivesTheAddress(t *testing.T) {
 	s, c := newServer(), newClient()
-	l := openLine(t, s, c, func(cfg *Config) { cfg.NoPause = true })
+	noPause := func(cfg *Config) { cfg.NoPause = true }
+	end := call(t, openFor(t, s, c, false, noPause), c, request(t, "tools/call", "search"))
+	_ = (<-c.questions).Reply(t.Context(), []byte(`{"action":"decline"}`), nil)
+	<-end
+	l := openFor(t, s, c, true, noPause)
 	got := <-call(t, l, c, request(t, "tools/call", "search"))
 	var failure struct {
 		Error struct {

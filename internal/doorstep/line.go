@@ -46,14 +46,14 @@ func (l *line) Done() <-chan struct{} { return l.done }
 func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
 	method := out.Msg.Method()
 	for try := 1; ; try++ {
-		reply, err := l.try(ctx, &out, sink)
+		reply, err := l.try(ctx, &out, sink, try > 1)
 		if ask.CodeOf(err) != ask.NotConnected {
 			return reply, err
 		}
 		switch {
 		case !asks(method):
 			return l.without(out.Msg, err)
-		case l.step.cfg.NoPause:
+		case l.step.cfg.NoPause && l.hello.Links:
 			return l.required(out.Msg)
 		case try == maxTries:
 			return l.fails(out.Msg, l.step.still())
@@ -67,13 +67,14 @@ func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (r
 	}
 }
 
-// try sends a request, on a session that it opens where there is none.
-func (l *line) try(ctx context.Context, out *relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+// try sends a request, on a session that it opens where there is none. It has
+// waited for an account where waited is set.
+func (l *line) try(ctx context.Context, out *relay.Outgoing, sink relay.Sink, waited bool) (relay.Reply, error) {
 	inner, err := l.session(ctx)
 	if err != nil {
 		return relay.Reply{}, err
 	}
-	if l.isOurs(out) {
+	if l.isOurs(out, waited) {
 		return l.connected(out.Msg)
 	}
 	return inner.Call(ctx, *out, sink)

@@ -70,11 +70,13 @@ func (l *line) without(msg *wire.Message, why error) (relay.Reply, error) {
 	return relay.Reply{}, why
 }
 
-// isOurs reports whether a call is of the tool that only we have.
-func (l *line) isOurs(out *relay.Outgoing) bool {
+// isOurs reports whether a call is of the tool that only we have: it was shown
+// on this line, or the call waited for an account, before which nobody sees
+// another tool. A modern client lists and calls on different lines.
+func (l *line) isOurs(out *relay.Outgoing, waited bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.offered && out.Name == toolName && out.Msg.Method() == "tools/call"
+	return (l.offered || waited) && out.Name == toolName && out.Msg.Method() == "tools/call"
 }
 
 // connected answers a call of our own tool.

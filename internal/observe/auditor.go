@@ -82,7 +82,18 @@ func (a *Auditor) Record(r desk.Record) {
 	a.cfg.Ledger.Record(r)
 	a.cfg.Metrics.Record(r)
 	var room [1024]byte
-	line := appendLine(room[:0], &r)
+	a.keep(appendLine(room[:0], &r))
+}
+
+// Account queues what happened to somebody's account for the journal, in the
+// same way.
+func (a *Auditor) Account(r AccountRecord) {
+	var room [1024]byte
+	a.keep(appendAccount(room[:0], &r))
+}
+
+// keep queues a line, which it copies.
+func (a *Auditor) keep(line []byte) {
 	a.mu.Lock()
 	taken := !a.closed && a.queue.add(line)
 	first, whole := len(a.queue.batches) == 1 && a.queue.batches[0].len() == 1, len(a.queue.batches) > 1

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/answerback/answerback/ask"
@@ -56,6 +57,32 @@ func appendLine(b []byte, r *desk.Record) []byte {
 		b = strconv.AppendInt(b, max(0, r.Since.Milliseconds()), 10)
 	}
 	b = appendWord(b, "digest", r.Digest)
+	return append(b, '}')
+}
+
+// AccountRecord is something that happened to an account that somebody has
+// connected, or tried to. It holds no secret.
+type AccountRecord struct {
+	At         time.Time
+	Transition string // connected and the like, as package grant calls it
+	Ask        string // the question for which it was connected, if there is one
+	Backend    string
+	By         ask.Principal // whose it is, or who tried
+	Issuer     string        // of the account, "" where it is a key
+	Reason     string        // why it was lost
+}
+
+// appendAccount appends such a record as appendLine does.
+func appendAccount(b []byte, r *AccountRecord) []byte {
+	b = append(b, `{"at":"`...)
+	b = r.At.UTC().AppendFormat(b, lineTime)
+	b = append(b, '"')
+	b = appendWord(b, "transition", r.Transition)
+	b = appendWord(b, "ask", r.Ask)
+	b = appendWord(b, "backend", r.Backend)
+	b = appendWho(b, "by", r.By)
+	b = appendWord(b, "issuer", r.Issuer)
+	b = appendWord(b, "reason", r.Reason)
 	return append(b, '}')
 }
 

@@ -66,6 +66,12 @@ func TestAuditLinesAreStable(t *testing.T) {
 		}
 		got.Write(append(line, '\n'))
 	}
+	for _, r := range []AccountRecord{
+		{At: when, Transition: "grant_connected", Ask: "ask-1", Backend: "files", By: ada, Issuer: "https://login.example"},
+		{At: when, Transition: "grant_lost", Backend: "files", By: ada, Reason: "expired"},
+	} {
+		got.Write(append(appendAccount(nil, &r), '\n'))
+	}
 	golden(t, "audit.golden.jsonl", got.String())
 }
 

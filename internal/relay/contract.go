@@ -57,6 +57,9 @@ type Hello struct {
 	Principal ask.Principal
 	Params    []byte // the params object of initialize, sent as it stands
 	Events    Events // what arrives outside any call
+	// Links says that the client itself can be told an address by the error
+	// -32042, which only the legacy era has.
+	Links bool
 }
 
 // Caller is who sends a request, and what they may use.

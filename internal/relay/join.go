@@ -119,7 +119,7 @@ func (j *join) line(ctx context.Context, e *Entry) (Line, error) {
 			return sl.line, nil
 		}
 	}
-	line, err := j.s.relay.openLine(ctx, e, j.s.caps, Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}})
+	line, err := j.s.relay.openLine(ctx, e, j.s.caps, Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}, Links: j.s.caps.URL})
 	if err != nil {
 		return nil, unwelcome(name, err)
 	}

@@ -90,7 +90,8 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 // openSolo makes the client's handshake the backend's.
 func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, Response) {
 	s.soloEntry = e
-	line, err := s.relay.openLine(ctx, e, era.ReadCaps(caps, offered), Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}})
+	declared := era.ReadCaps(caps, offered)
+	line, err := s.relay.openLine(ctx, e, declared, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}, Links: declared.URL})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}

@@ -19,14 +19,15 @@ import (
 )
 
 // house is what all tests share because it takes long to start: a browser, in
-// which every person has a context of their own, and an OpenID provider.
+// which every person has a context of their own, and two OpenID providers.
 type house struct {
 	once   sync.Once
 	err    error
 	dir    string // our scripts, from which they find the installed packages
 	node   string
 	driver *driver
-	issuer string
+	issuer string // where people sign in
+	third  string // where they have accounts besides, of somebody else's
 	ends   []func() error
 }
 
@@ -84,7 +85,10 @@ func (h *house) open() (err error) {
 	if err := os.MkdirAll(shots, 0o755); err != nil {
 		return err
 	}
-	if h.issuer, err = h.provider(); err != nil {
+	if h.issuer, err = h.provider("localhost"); err != nil {
+		return err
+	}
+	if h.third, err = h.provider("127.0.0.2"); err != nil {
 		return err
 	}
 	h.driver, err = h.startDriver(program, shots)
@@ -100,9 +104,9 @@ func (h *house) close() error {
 	return errors.Join(errs...)
 }
 
-// provider starts an OpenID provider and gives its issuer.
-func (h *house) provider() (issuer string, err error) {
-	cmd := exec.Command(h.node, filepath.Join(h.dir, "oidc.mjs"), clientSecret)
+// provider starts an OpenID provider on a host and gives its issuer.
+func (h *house) provider(host string) (issuer string, err error) {
+	cmd := exec.Command(h.node, filepath.Join(h.dir, "oidc.mjs"), clientSecret, host)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", err

@@ -209,7 +209,7 @@ func TestInboxIsLive(t *testing.T) {
 // TestChoosingWhereToSignIn: with two providers, people choose.
 func TestChoosingWhereToSignIn(t *testing.T) {
 	t.Parallel()
-	other, err := home(t).provider()
+	other, err := home(t).provider("localhost")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -225,3 +226,33 @@ func TestAccountsCanBeDisconnected(t *testing.T) {
 		t.Errorf("disconnected: %s", m.Raw)
 	}
 }
+
+// TestConnectAmongOthers: at the endpoint that joins all backends, and for a
+// modern client that can show nothing, the tool that stands for all others
+// asks for the account; the same call then says that it is there.
+func TestConnectAmongOthers(t *testing.T) {
+	b, other := newAsker(t), newAsker(t)
+	g := guard(t, "", "  one: { url: "+keyed(t, b, "anns-key")+", grant: { kind: key } }\n  two: { url: "+other.URL+" }\n")
+	browser := g.signIn("ann")
+	ann := rig.NewClient(t, g.Gateway.URL)
+	ann.Token = g.token("ann")
+	list := ann.Modern("1", "tools/list", "{}", "{}").Final()
+	if !strings.Contains(string(list.Raw), `"one__connect_account"`) || !strings.Contains(string(list.Raw), `"two__echo"`) {
+		t.Fatalf("tools before: %s", list.Raw)
+	}
+	const call = `{"name":"one__connect_account","arguments":{}}`
+	m := ann.Modern("2", "tools/call", call, "{}").Final()
+	link := pageLink.FindString(string(m.Raw))
+	if !strings.Contains(string(m.Raw), `"isError":true`) || link == "" {
+		t.Fatalf("the call: %s", m.Raw)
+	}
+	browser.enter(link, "anns-key")
+	if m := ann.Modern("3", "tools/call", call, "{}").Final(); !strings.Contains(string(m.Raw), "An account is connected to one") {
+		t.Errorf("the repeated call: %s", m.Raw)
+	}
+	if m := ann.Modern("4", "tools/call", `{"name":"one__echo","arguments":{}}`, "{}").Final(); m.Kind != wire.Result || b.Count("tools/call") != 1 {
+		t.Errorf("the tool itself: %s", m.Raw)
+	}
+}
+
+var pageLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/asks/[\w-]+`)

@@ -3,6 +3,10 @@
 // "-password". It prints its issuer when it listens. Loopback redirects may
 // have any port, as RFC 8252 has it, so the gateway can listen on any. Clients
 // may register themselves, and get refresh tokens, which rotate.
+//
+// The arguments are the secret of the gateway's pages, and the host to listen
+// on. At a host other than localhost people are asked for their consent, as by
+// a third party.
 import http from 'node:http';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider, { errors, interactionPolicy } from 'oidc-provider';
@@ -20,19 +24,20 @@ const server = http.createServer((req, res) => {
     res.writeHead(err.statusCode ?? 500).end(String(err.message));
   });
 });
-await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
 // Another site than the gateway's, which is at 127.0.0.1, as providers are.
-const issuer = `http://localhost:${server.address().port}`;
+const [secret, host = 'localhost'] = process.argv.slice(2);
+const third = host !== 'localhost';
+await new Promise((ready) => server.listen(0, third ? host : '127.0.0.1', ready));
+const issuer = `http://${host}:${server.address().port}`;
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-// Nobody is asked for consent: everything that a client wants is granted.
 const policy = interactionPolicy.base();
-policy.remove('consent');
+if (!third) policy.remove('consent'); // everything that a client wants is granted
 const loopback = (path) => [`http://127.0.0.1${path}`];
 const provider = new Provider(issuer, {
   clients: [
     // The gateway's pages; the secret is the first argument.
-    { client_id: 'answerback', client_secret: process.argv[2], application_type: 'native', redirect_uris: loopback('/signin/callback') },
+    { client_id: 'answerback', client_secret: secret, application_type: 'native', redirect_uris: loopback('/signin/callback') },
     // Whoever calls the gateway.
     { client_id: 'caller', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: loopback('/callback') },
   ],
@@ -62,17 +67,25 @@ const provider = new Provider(issuer, {
   },
   interactions: { policy, url: (_ctx, { uid }) => `/login/${uid}` },
   loadExistingGrant: async ({ oidc }) => {
-    const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
-    grant.addOIDCScope('openid profile');
-    for (const resource of Object.keys(oidc.resourceServers)) grant.addResourceScope(resource, 'mcp');
-    await grant.save();
-    return grant;
+    const known = oidc.result?.consent?.grantId;
+    if (third) return known && provider.Grant.find(known);
+    return agree(oidc.client.clientId, oidc.session.accountId, Object.keys(oidc.resourceServers));
   },
 });
+
+async function agree(clientId, accountId, resources) {
+  const grant = new provider.Grant({ clientId, accountId });
+  grant.addOIDCScope('openid profile offline_access');
+  for (const resource of resources) grant.addResourceScope(resource, 'mcp');
+  await grant.save();
+  return grant;
+}
 const flow = provider.callback();
 
 async function serve(req, res) {
   if (!req.url.startsWith('/login/')) return flow(req, res);
+  const { uid, prompt, params, session } = await provider.interactionDetails(req, res);
+  if (prompt.name === 'consent') return consent(req, res, uid, params, session.accountId);
   if (req.method === 'POST') {
     const posted = new URLSearchParams(Buffer.concat(await req.toArray()).toString());
     const name = posted.get('name');
@@ -80,12 +93,26 @@ async function serve(req, res) {
       return provider.interactionFinished(req, res, { login: { accountId: people[name].sub } });
     }
   }
-  const { uid } = await provider.interactionDetails(req, res);
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
   res.end(`<!doctype html><title>Log in</title><link rel="icon" href="data:,"><h1>Log in</h1>
 <form method="post" action="/login/${uid}">
 <label>Name <input name="name"></label> <label>Password <input name="password" type="password"></label>
 <button>Log in</button></form>`);
+}
+
+async function consent(req, res, uid, params, accountId) {
+  if (req.method === 'POST') {
+    const posted = new URLSearchParams(Buffer.concat(await req.toArray()).toString());
+    if (posted.get('do') !== 'allow') return provider.interactionFinished(req, res, { error: 'access_denied' });
+    const grant = await agree(params.client_id, accountId, [params.resource].flat());
+    return provider.interactionFinished(req, res, { consent: { grantId: grant.jti ?? (await grant.save()) } }, { mergeWithLastSubmission: true });
+  }
+  const client = await provider.Client.find(params.client_id);
+  const safe = (text) => String(text).replace(/[^\w ./:-]/g, '');
+  res.setHeader('Content-Type', 'text/html; charset=utf-8');
+  res.end(`<!doctype html><title>Consent</title><link rel="icon" href="data:,"><h1>Allow ${safe(client.clientName)}?</h1>
+<p>It wants ${safe(params.scope)} at ${safe(params.resource)}.</p>
+<form method="post" action="/login/${uid}"><button name="do" value="allow">Allow</button> <button name="do" value="refuse">Refuse</button></form>`);
 }
 
 console.log(issuer);

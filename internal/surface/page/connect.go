@@ -209,11 +209,16 @@ func (h *Handler) connected(w http.ResponseWriter, v *visitor, backend string, d
 		h.notFound(w, v)
 		return
 	case ask.NotConnected, ask.BadState, ask.BackendBroken, ask.BackendUnreachable, ask.TooManyOpen:
-		h.rd.note(w, http.StatusConflict, v.bar(), note{
+		n := note{
 			Heading: "Your account was not connected",
 			Words:   []string{ask.From(err).Message},
 			Link:    again, LinkText: "Try again",
-		})
+		}
+		if done.Ask != "" {
+			n.Words = append(n.Words, "What you asked for is still waiting. To end that, go back and choose Decline.")
+			n.LinkText = "Go back"
+		}
+		h.rd.note(w, http.StatusConflict, v.bar(), n)
 		return
 	default:
 		h.fail("account could not be connected", done.Ask, v, err)
