@@ -99,7 +99,7 @@ func TestConnectAndTheSameCallGoesOn(t *testing.T) {
 	p := ann.open(link)
 	contains(t, p, "tracker", "Example Assistant", "search", "127.0.0.2", "mcp", "the same request goes on by itself", "Decline", "Not now")
 	ann.inspect("connect")
-	p = s.goOn(ann)
+	s.goOn(ann)
 	ann.fill("Name", "ann")
 	ann.fill("Password", "ann-password")
 	contains(t, ann.press("Log in"), "Allow Answerback?", "mcp")

@@ -108,7 +108,7 @@ func TestCanaryCredentialsStayHidden(t *testing.T) {
 			t.Errorf("in %s are %v:\n%.4000s", where, leaks, lines(text, secrets))
 		}
 	}
-	plant(t, secrets)
+	leave(t, secrets)
 }
 
 // audited reads the audit once it has records of these transitions, which are
@@ -138,10 +138,10 @@ func (p *third) named(name string) canaries {
 	return all
 }
 
-// plant is the control: a server that tells what it was sent, and people who
+// leave is the control: a server that tells what it was sent, and people who
 // are named after secrets, which are then in the log and on pages, are found
 // out by the same search.
-func plant(t *testing.T, secrets canaries) {
+func leave(t *testing.T, secrets canaries) {
 	t.Helper()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call leak": func(c *rig.Call) {
 		c.Result(`{"content":[],"got":"` + c.Header.Get("Authorization") + `"}`)
