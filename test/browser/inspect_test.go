@@ -76,7 +76,7 @@ var moments = []struct {
 	{regexp.MustCompile(`\d+ (seconds?|minutes?) ago|just now`), "<some time> ago"},
 	{regexp.MustCompile(`(1 min )?\d+ (s|seconds?|minutes?) left(, until \d\d:\d\d( UTC)?)?`), "<some time> left"},
 	{regexp.MustCompile(`\d\d:\d\d UTC`), "<hour>"},
-	{regexp.MustCompile(`(/asks/)[\w.-]+`), "$1<id>"},
+	{regexp.MustCompile(`(/asks/|\?ask=)[\w.-]+`), "$1<id>"},
 	{regexp.MustCompile(`(localhost|127\.0\.0\.\d)(:|%3A)\d+`), "$1$2<port>"},
 	{regexp.MustCompile(`(Ann|Bob|Cyn) Example`), "<name>"},
 	{regexp.MustCompile(`from (ann|cyn)`), "from <name>"}, // whoever lost the race
