@@ -28,7 +28,7 @@ func TestEveryFieldType(t *testing.T) {
 }
 
 func everyFieldType(t *testing.T, e eyes) {
-	s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, releaseForm)).URL+" }\n")
+	s := newStage(t, "  ops: { url: "+asking(t, defined(releaseQuestion, everyForm)).URL+" }\n")
 	c := s.dial("ann", formCaps)
 	call := c.Tool("deploy", "{}")
 	call.Next()
@@ -43,6 +43,10 @@ func everyFieldType(t *testing.T, e eyes) {
 	contains(t, ann.open(s.base+askOn(t, p)), releaseQuestion, "Release name")
 	fits("the form")
 	fillRelease(ann)
+	ann.attach("Plan (optional)", "plan.pdf", 3000)
+	if !e.noJS {
+		ann.await("Sent and kept.")
+	}
 	ann.fill("Deploy key", "typed too early")
 	ann.fill("Release name", "Spring 24")
 	ann.fill("Port", "80")
@@ -73,11 +77,17 @@ func everyFieldType(t *testing.T, e eyes) {
 		ann.uncheck("Metrics")
 	}
 	keepsRelease(ann)
+	contains(t, ann.look(), "plan.pdf")
 	equal(t, "the secret", ann.value("Deploy key"), "")
 	ann.fill("Deploy key", "s3cret-k3y")
 	contains(t, ann.press("Send answer"), "Your answer is on its way back")
 	fits("the last page")
-	equal(t, "the answer", got(t, call.Final()), release)
+	answer := got(t, call.Final())
+	plan := fileLink.FindString(answer)
+	equal(t, "the answer", strings.Replace(answer, `"plan":"`+plan+`",`, "", 1), release)
+	if plan == "" {
+		t.Errorf("the file is not in the answer: %s", answer)
+	}
 	if log := s.gateway.Log(); strings.Contains(log, "s3cret-k3y") || strings.Contains(log, "spring-24") {
 		t.Error("the gateway logged what was typed")
 	}

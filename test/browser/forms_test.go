@@ -2,6 +2,8 @@
 
 package browser
 
+import "strings"
+
 // deployForm is a question as MCP's own schema says it.
 const deployForm = `{"message":"Where should it go?","requestedSchema":{"type":"object","properties":{` +
 	`"name":{"type":"string","title":"Name"},` +
@@ -15,7 +17,7 @@ func defined(message, definition string) string {
 	return `{"message":"` + message + `","requestedSchema":{"type":"object","properties":{}},"formDefinition":` + definition + `}`
 }
 
-// releaseForm has fields of every type, a condition, and a secret.
+// releaseForm has fields of every type but files, a condition, and a secret.
 const releaseForm = `{"id":"release","title":"Release details","timeout":{"initial_timeout":300000,"warn_before":60000},"fields":[
 	{"id":"name","type":"text","label":"Release name","required":true,"validation":{"minLength":3,"maxLength":32,"pattern":"^[a-z0-9-]+$"},"rendering":{"placeholder":"spring-24","helpText":"Small letters, digits and dashes."}},
 	{"id":"region","type":"select","label":"Region","required":true,"options":[{"value":"eu","title":"Europe (Ireland)"},{"value":"us","title":"US East (Virginia)"},{"value":"ap","title":"Asia (Singapore)"}]},
@@ -28,6 +30,9 @@ const releaseForm = `{"id":"release","title":"Release details","timeout":{"initi
 	{"id":"tls","type":"boolean","label":"Encrypt connections","description":"Turn off only for a network that you trust.","default":true},
 	{"id":"why","type":"text","label":"Why not?","required":true,"rendering":{"conditionalDisplay":{"operator":"equals","field":"tls","value":false}}},
 	{"id":"key","type":"text","label":"Deploy key","required":true,"rendering":{"inputType":"password"}}]}`
+
+// everyForm is the same with a file: fields of all eight types.
+var everyForm = strings.Replace(releaseForm, `{"id":"key",`, `{"id":"plan","type":"file","label":"Plan"},{"id":"key",`, 1)
 
 const releaseQuestion = "Where should this release go?"
 
