@@ -32,7 +32,7 @@ func Types() []Key {
 		{Name: string(Select), Takes: "one choice", Example: `"x"`, Doc: "The value of the choice."},
 		{Name: string(MultiSelect), Takes: "several choices", Example: `["x","y"]`, Doc: "Their values."},
 		{Name: string(URL), Takes: "an address", Example: `"https://example.com/hook"`, Doc: "The address, as text."},
-		{Name: string(File), Takes: "a file, or several", Example: `"https://gateway.example/uploads/1"`, Doc: "An address at which the server that asked can get it; a list of them where several are allowed."},
+		{Name: string(File), Takes: "a file, or several", Example: `"https://gateway.example/files/AXc7Q…"`, Doc: "An address at which the server that asked can get it; a list of them where several are allowed."},
 		{Name: string(Date), Takes: "a day, or a day and a time", Example: `"2026-12-01"`, Doc: "Text; with a time as RFC 3339 has it, such as `2026-12-01T14:30:00Z`."},
 	}
 }
