@@ -56,26 +56,35 @@ var readTree = sync.OnceValues(func() (map[string]string, error) {
 	return files, err
 })
 
-// goFiles gives every Go file of the tree but those in testdata.
+// goFiles gives every Go file of the tree but those in testdata. It is parsed
+// once for all tests, which only read it.
 func goFiles(t *testing.T) []*goFile {
 	t.Helper()
-	var files []*goFile
-	for name, text := range tree(t) {
-		if !strings.HasSuffix(name, ".go") || strings.Contains(name, "testdata/") {
-			continue
-		}
-		fset := token.NewFileSet()
-		syntax, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, &goFile{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), text, fset, syntax})
+	files, err := parseTree()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(files) == 0 {
 		t.Fatal("found no Go file")
 	}
 	return files
 }
+
+var parseTree = sync.OnceValues(func() (files []*goFile, err error) {
+	all, err := readTree()
+	for name, text := range all {
+		if !strings.HasSuffix(name, ".go") || strings.Contains(name, "testdata/") {
+			continue
+		}
+		fset := token.NewFileSet()
+		syntax, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, &goFile{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), text, fset, syntax})
+	}
+	return files, err
+})
 
 // packages gives the files of each package by its directory: what is built,
 // or the test files where there is nothing else.
