@@ -23,6 +23,9 @@ const (
 	// stopGrace is how long a process has to end by itself: first after its
 	// input was closed, then after it was asked to terminate.
 	stopGrace = 2 * time.Second
+	// inputGrace is how long a process that shall end may take to read what
+	// was said to it before.
+	inputGrace = 250 * time.Millisecond
 	// outputGrace is how long output may still come after a process ended:
 	// what it started may hold the pipe open.
 	outputGrace = 500 * time.Millisecond
@@ -146,13 +149,23 @@ func (p *process) run(stdout, stderr *os.File, h handler, release func()) {
 		p.readOutput(stdout, h)
 	})
 	p.crew.spawn(func() { p.readErrors(stderr) })
-	p.crew.spawn(p.write)
+	written := make(chan struct{})
 	p.crew.spawn(func() {
-		// A write to a process that does not read ends only with the pipe.
+		defer close(written)
+		p.write()
+	})
+	p.crew.spawn(func() {
 		select {
 		case <-p.quit:
 		case <-p.gone:
 		}
+		// A write to a process that does not read ends only with the pipe.
+		timer := time.NewTimer(inputGrace)
+		select {
+		case <-written:
+		case <-timer.C:
+		}
+		timer.Stop()
 		p.stdin.Close()
 	})
 	exited := make(chan error, 1)
@@ -230,22 +243,40 @@ func (p *process) send(ctx context.Context, msg []byte) error {
 	return unreachable(p.name, "its process has ended", nil)
 }
 
-// write brings queued messages to the process.
+// write brings queued messages to the process, and at its end those that are
+// queued still: the last may be that a call was cancelled.
 func (p *process) write() {
 	for {
 		select {
 		case msg := <-p.queue:
-			line := make([]byte, 0, len(msg)+1)
-			if _, err := p.stdin.Write(append(append(line, msg...), '\n')); err != nil {
-				p.log.Debug("backend process takes no more input", "err", err)
+			if !p.put(msg) {
 				return
 			}
 		case <-p.quit:
-			return
+			for {
+				select {
+				case msg := <-p.queue:
+					if !p.put(msg) {
+						return
+					}
+				default:
+					return
+				}
+			}
 		case <-p.gone:
 			return
 		}
 	}
+}
+
+// put writes one message. It is false where the process takes no more.
+func (p *process) put(msg []byte) bool {
+	line := make([]byte, 0, len(msg)+1)
+	_, err := p.stdin.Write(append(append(line, msg...), '\n'))
+	if err != nil {
+		p.log.Debug("backend process takes no more input", "err", err)
+	}
+	return err == nil
 }
 
 // readOutput reads the process's messages, a line each.

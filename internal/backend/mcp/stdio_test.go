@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -410,5 +411,30 @@ func TestClosedBackendStartsNoProcess(t *testing.T) {
 	wantCode(t, err, ask.ShuttingDown)
 	if n := len(b.procs); n != 0 {
 		t.Errorf("%d processes run", n)
+	}
+}
+
+// TestTheLastWordsAreSaid: what was queued for a process before its end is
+// written, such as that a call was cancelled.
+func TestTheLastWordsAreSaid(t *testing.T) {
+	for range 50 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &process{log: slog.New(slog.DiscardHandler), stdin: w, queue: make(chan []byte, writeQueue), quit: make(chan struct{}), gone: make(chan struct{})}
+		for _, msg := range []string{"one", "two", "three"} {
+			if err := p.send(t.Context(), []byte(msg)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.end()
+		p.write()
+		w.Close()
+		all, err := io.ReadAll(r)
+		r.Close()
+		if err != nil || string(all) != "one\ntwo\nthree\n" {
+			t.Fatalf("written: %q, %v", all, err)
+		}
 	}
 }
