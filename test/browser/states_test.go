@@ -170,7 +170,7 @@ func TestSignedOutMeanwhile(t *testing.T) {
 func TestQuestionsOfAllKinds(t *testing.T) {
 	for name, q := range map[string]struct{ params, words string }{
 		"bare":       {`{"message":"Delete the old release?","requestedSchema":{"type":"object","properties":{}}}`, "Yes"},
-		"unshowable": {defined("Where should it go?", `{"id":"f","title":"F","fields":[{"id":"a","type":"colour","label":"A"}]}`), "This form cannot be shown here"},
+		"unshowable": {`{"message":"Where should it go?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, "This form cannot be shown here"},
 		"lookalike":  {`{"mode":"url","message":"Connect your account","url":"https://xn--pple-43d.com/connect","elicitationId":"e1"}`, "letters from beyond the Latin alphabet"},
 		"unsafe":     {`{"mode":"url","message":"Connect your account","url":"http://example.com/connect","elicitationId":"e1"}`, "Do not open this address"},
 		"long": {`{"message":"` + strings.Repeat("Please read all of this with care before you answer. ", 60) + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"` +
@@ -178,7 +178,7 @@ func TestQuestionsOfAllKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, "  ops: { url: "+asking(t, q.params).URL+" }\n")
+			s := newStage(t, "  ops: { url: "+asking(t, q.params).URL+", form_schema: pass }\n")
 			ann, _, _ := s.asked("ann", eyes{})
 			contains(t, ann.look(), q.words)
 			ann.inspect(name)
