@@ -18,18 +18,22 @@ var special = prefixes(
 	"172.16.0.0/12",    // private
 	"192.0.0.0/24",     // protocol assignments; 192.0.0.192 serves cloud metadata
 	"192.0.2.0/24",     // documentation
+	"192.31.196.0/24",  // AS112 service
+	"192.52.193.0/24",  // automatic multicast tunnelling
 	"192.88.99.0/24",   // 6to4 relays
 	"192.168.0.0/16",   // private
+	"192.175.48.0/24",  // AS112 service
 	"198.18.0.0/15",    // benchmarks
 	"198.51.100.0/24",  // documentation
 	"203.0.113.0/24",   // documentation
 	"224.0.0.0/4",      // multicast
 	"240.0.0.0/4",      // reserved, and broadcast
 
-	"2001::/23",     // protocol assignments: Teredo, benchmarks, ORCHID
-	"2001:db8::/32", // documentation
-	"2002::/16",     // 6to4: an IPv4 address in disguise
-	"3fff::/20",     // documentation
+	"2001::/23",         // protocol assignments: Teredo, benchmarks, ORCHID
+	"2001:db8::/32",     // documentation
+	"2002::/16",         // 6to4: an IPv4 address in disguise
+	"2620:4f:8000::/48", // AS112 service
+	"3fff::/20",         // documentation
 )
 
 // metadata are addresses at which a cloud gives out credentials, and which no

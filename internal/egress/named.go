@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/answerback/answerback/form"
 )
 
 // ForNamed returns a client for addresses that a server named, such as the
@@ -64,39 +66,7 @@ func (g *guarded) control(_, address string, _ syscall.RawConn) error {
 	return fmt.Errorf("%s is not a public address, and nobody configured it: a server named it", addr)
 }
 
-// special are the ranges of addresses that are public in form and not in fact:
-// those of the IANA registries of special-purpose addresses, and the address
-// at which one cloud serves its machines' secrets.
-var special = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-	"192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
-	"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "168.63.129.16/32",
-	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
-)
-
-// unicast is all of IPv6 that is given out to networks. What embeds an IPv4
-// address in another way is outside, or in special.
-var unicast = netip.MustParsePrefix("2000::/3")
-
 // IsPublic reports whether an address is one of the internet, which reaches no
-// network that only some can reach.
-func IsPublic(a netip.Addr) bool {
-	a = a.Unmap()
-	if !a.IsValid() || a.Zone() != "" || a.Is6() && !unicast.Contains(a) {
-		return false
-	}
-	for _, p := range special {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
-}
-
-func prefixes(texts ...string) []netip.Prefix {
-	all := make([]netip.Prefix, len(texts))
-	for i, t := range texts {
-		all[i] = netip.MustParsePrefix(t)
-	}
-	return all
-}
+// network that only some can reach. What a person may enter in a form and what
+// the gateway may reach for a stranger are judged alike.
+func IsPublic(a netip.Addr) bool { return form.PublicAddr(a.Unmap()) }
