@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/answerback/answerback/ask"
@@ -54,31 +53,6 @@ func noBody(r *http.Request) error {
 }
 
 func queryOf(r *http.Request) (url.Values, error) { return url.ParseQuery(r.URL.RawQuery) }
-
-// readObject gives the members of a JSON object as they stand. It refuses
-// members that are not known, and what programs read in different ways:
-// members that are there twice, and text that is not UTF-8.
-func readObject(raw []byte, known ...string) (map[string][]byte, error) {
-	at, err := wire.Value(raw)
-	if err != nil {
-		return nil, bad("The body is not well-formed JSON.")
-	}
-	if raw[at.Start] != '{' {
-		return nil, bad("The body must be a JSON object.")
-	}
-	members := map[string][]byte{}
-	for m := range wire.Members(raw, at) {
-		name, _ := wire.Unquote(m.Key.Of(raw))
-		if !slices.Contains(known, name) {
-			return nil, bad("The body has a member that is not known: " + strconv.QuoteToASCII(name[:min(len(name), 50)]) + ".")
-		}
-		if _, twice := members[name]; twice {
-			return nil, newProblem(http.StatusBadRequest, ask.Ambiguous, "The body has the member "+name+" twice.")
-		}
-		members[name] = m.Value.Of(raw)
-	}
-	return members, nil
-}
 
 // readAction reads one of the three words. Anything else is no action: least
 // of all is it a yes.

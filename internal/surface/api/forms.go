@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/wire"
 )
 
 // Forms runs the forms that programs create. *office.Office is one.
@@ -34,7 +35,7 @@ func (h *Handler) create(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := readObject(raw, "mode", "message", "formDefinition"); err != nil {
+	if _, err := wire.Object(raw, "mode", "message", "formDefinition"); err != nil {
 		return nil, err
 	}
 	return h.cfg.Forms.Create(office.Creator{Principal: who.Principal, Client: surface}, raw)
@@ -60,7 +61,7 @@ func (h *Handler) submitForm(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := readObject(raw, "responses", "form_id", "metadata")
+	members, err := wire.Object(raw, "responses", "form_id", "metadata")
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (h *Handler) extendForm(r *http.Request, who desk.Viewer) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		members, err := readObject(raw, "extensionDuration")
+		members, err := wire.Object(raw, "extensionDuration")
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/wire"
 )
 
 // Bounds on what is asked for.
@@ -92,7 +93,7 @@ func (h *Handler) answer(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := readObject(raw, "action", "content", "files")
+	members, err := wire.Object(raw, "action", "content", "files")
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func readExtension(r *http.Request) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	members, err := readObject(raw, "seconds")
+	members, err := wire.Object(raw, "seconds")
 	if err != nil {
 		return 0, err
 	}

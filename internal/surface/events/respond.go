@@ -16,7 +16,7 @@ func (s *Surface) respond(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
-	members, err := readObject(raw, "type", "id", "action", "content", "result", "error")
+	members, err := wire.Object(raw, "type", "id", "action", "content", "result", "error")
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +49,7 @@ func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (
 	if err != nil {
 		return st, digest, err
 	}
-	members, err := readObject(raw, "name", "arguments", "_meta", "client")
+	members, err := wire.Object(raw, "name", "arguments", "_meta", "client")
 	if err != nil {
 		return st, digest, err
 	}
@@ -164,29 +163,4 @@ func (s *Surface) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, erro
 		return nil, bad("The body could not be read to its end.")
 	}
 	return raw, nil
-}
-
-// readObject gives the members of a JSON object as they stand. It refuses
-// members that are not known, and what programs read in different ways:
-// members that are there twice, and text that is not UTF-8.
-func readObject(raw []byte, known ...string) (map[string][]byte, error) {
-	at, err := wire.Value(raw)
-	if err != nil {
-		return nil, bad("The body is not well-formed JSON.")
-	}
-	if raw[at.Start] != '{' {
-		return nil, bad("The body must be a JSON object.")
-	}
-	members := map[string][]byte{}
-	for m := range wire.Members(raw, at) {
-		name, _ := wire.Unquote(m.Key.Of(raw))
-		if !slices.Contains(known, name) {
-			return nil, bad("The body has a member that is not known: " + strconv.QuoteToASCII(name[:min(len(name), 50)]) + ".")
-		}
-		if _, twice := members[name]; twice {
-			return nil, newProblem(http.StatusBadRequest, ask.Ambiguous, "The body has the member "+name+" twice.")
-		}
-		members[name] = m.Value.Of(raw)
-	}
-	return members, nil
 }
