@@ -46,3 +46,14 @@ func TestPictures(t *testing.T) {
 		t.Errorf("the pictures are %d bytes together, want at most %d", size, most)
 	}
 }
+
+// TestArchitectureNamesEveryPackage: the page that newcomers read has a line
+// for each package of the product.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	page := tree(t)["docs/architecture.md"]
+	for dir := range packages(t) {
+		if under(dir, product) && !strings.Contains(page, "/"+path.Base(dir)+"`") && !strings.Contains(page, "`"+path.Base(dir)+"`") {
+			t.Errorf("docs/architecture.md does not name the package %s", dir)
+		}
+	}
+}

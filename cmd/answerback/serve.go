@@ -27,7 +27,8 @@ func newServeCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(cmd.Context(), cfg, file, newLogger(cfg.Log, os.Stderr))
+			log := newLogger(cfg.Log, os.Stderr)
+			return serve(cmd.Context(), cfg, file, log, func(d *doors, g *gateway) { d.announce(os.Stderr, g.desk != nil, log) })
 		},
 	}
 }
@@ -45,8 +46,9 @@ func newLogger(cfg config.Log, to io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, opts))
 }
 
-// serve runs the gateway until ctx ends.
-func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logger) error {
+// serve runs the gateway until ctx ends. As soon as it takes requests, started
+// is called.
+func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logger, started func(*doors, *gateway)) error {
 	ln, err := listen(cfg, log)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	}()
 	log.Info("serving", "url", "http://"+ln.Addr().String()+"/mcp", "backends", cfg.Enabled(), "version", version)
 	g.health.Started()
-	d.announce(os.Stderr, g.desk != nil, log)
+	started(d, g)
 
 	select {
 	case err := <-failed:

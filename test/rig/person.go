@@ -30,12 +30,18 @@ func SignIn(t testing.TB, g *Gateway) *Person {
 	if err != nil {
 		t.Fatalf("answerback signin: %v", err)
 	}
-	p := &Person{t: t, base: strings.TrimSuffix(g.URL, "/mcp"), client: httpClient(t), cookies: map[string]string{}}
-	link, err := url.Parse(strings.TrimSpace(string(out)))
+	return Follow(t, strings.TrimSpace(string(out)))
+}
+
+// Follow signs somebody in with a link that a gateway printed.
+func Follow(t testing.TB, address string) *Person {
+	t.Helper()
+	link, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, _ := p.Do(http.MethodPost, "/signin/local", url.Values{"token": {link.Query().Get("token")}})
+	p := &Person{t: t, base: link.Scheme + "://" + link.Host, client: httpClient(t), cookies: map[string]string{}}
+	status, _ := p.Do(http.MethodPost, link.Path, url.Values{"token": {link.Query().Get("token")}})
 	if status != http.StatusSeeOther {
 		t.Fatalf("the local link signs nobody in: %d", status)
 	}
