@@ -60,7 +60,7 @@ var importRules = []importRule{
 		why: "speaking to an authorization server takes no knowledge of people or of what is kept",
 	},
 	{
-		in: []string{"internal/grant"}, ours: []string{"ask", "internal/grant", "internal/journal", "internal/seal", "internal/secret"},
+		in: []string{"internal/grant"}, ours: []string{"ask", "internal/grant", "internal/journal", "internal/plant", "internal/seal", "internal/secret"},
 		why: "credentials are kept apart from those who use them and from those who ask for them",
 	},
 	{

@@ -32,7 +32,9 @@ func openAccounts(ctx context.Context, cfg *config.Config, public string, store 
 	if _, err := oauth.CheckIssuer(public); err != nil {
 		return nil, (*accounts)(nil).reload(cfg)
 	}
-	g, err := grant.Open(ctx, grant.Config{Store: store, Ring: ring, PublicURL: public, Now: time.Now, Log: log, Audit: audit})
+	g, err := grant.Open(ctx, grant.Config{
+		Store: store, Ring: ring, PublicURL: public, Alone: cfg.Journal.URL == "", Now: time.Now, Log: log, Audit: audit,
+	})
 	if err != nil {
 		return nil, err
 	}

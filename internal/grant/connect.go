@@ -220,7 +220,8 @@ func (g *Grants) Finish(ctx context.Context, v Visit, name, rawQuery string) (Do
 		}
 		return done, ask.Wrap(ask.NotConnected, "The server where you signed in did not give access. Connect again.", err)
 	}
-	r.access, r.refresh, r.Expires = t.Access, t.Refresh, expiry(g.cfg.Now(), t.Life)
+	r.access, r.refresh = t.Access, t.Refresh
+	r.lasts(g.cfg.Now(), t.Life)
 	if t.Scopes != nil {
 		r.Granted = t.Scopes
 	}

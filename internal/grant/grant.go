@@ -56,8 +56,8 @@ type Backend struct {
 	Prefix string
 }
 
-// Config is what Grants are made of. Audit may be nil; everything else is
-// required.
+// Config is what Grants are made of. Audit may be nil, and Alone false;
+// everything else is required.
 type Config struct {
 	Store interface {
 		Shelf(name string) journal.Shelf
@@ -65,9 +65,12 @@ type Config struct {
 	Ring *seal.Ring
 	// PublicURL is where browsers find this gateway, without a path.
 	PublicURL string
-	Now       func() time.Time
-	Log       *slog.Logger
-	Audit     func(Event)
+	// Alone says that no other process writes to the store while this one
+	// does: a refresh that is announced there and not made here is nobody's.
+	Alone bool
+	Now   func() time.Time
+	Log   *slog.Logger
+	Audit func(Event)
 }
 
 // Grants are the grants of everybody. Safe for concurrent use. Errors are

@@ -206,6 +206,7 @@ type world struct {
 	ring   *seal.Ring
 	clock  *clock
 	log    *syncBuffer
+	alone  bool
 	config func(*Backend)
 	shelf  func(journal.Shelf) journal.Shelf // wraps the shelf of grants
 }
@@ -270,7 +271,7 @@ func (s wrapped) Shelf(name string) journal.Shelf {
 func (w *world) another() *Grants {
 	w.t.Helper()
 	g, err := Open(w.t.Context(), Config{
-		Store: wrapped{w}, Ring: w.ring, PublicURL: "https://gateway.example", Now: w.clock.Now,
+		Store: wrapped{w}, Ring: w.ring, PublicURL: "https://gateway.example", Alone: w.alone, Now: w.clock.Now,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

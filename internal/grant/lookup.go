@@ -8,7 +8,8 @@ import (
 	"github.com/answerback/answerback/ask"
 )
 
-// early is how long before its end a token is refreshed.
+// early is how long before its end a token is refreshed, or half of its life
+// where that is less.
 const early = time.Minute
 
 // maxLooks bounds how often one lookup starts over, because others change the
@@ -89,7 +90,21 @@ func (r *record) alive(now time.Time) bool {
 
 // fresh reports whether it will be for a while.
 func (r *record) fresh(now time.Time) bool {
-	return !r.Stale && (r.Expires.IsZero() || now.Before(r.Expires.Add(-early)))
+	due := r.Due
+	if due.IsZero() {
+		due = r.Expires.Add(-early)
+	}
+	return !r.Stale && (r.Expires.IsZero() || now.Before(due))
+}
+
+// lasts says how long the access token is good, from now on. Zero is for as
+// long as nobody says otherwise.
+func (r *record) lasts(now time.Time, life time.Duration) {
+	r.Expires, r.Due = time.Time{}, time.Time{}
+	if life > 0 {
+		r.Expires = now.Add(life).UTC()
+		r.Due = r.Expires.Add(-min(early, life/2))
+	}
 }
 
 func (r *record) use(b *backend) Use {

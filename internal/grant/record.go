@@ -45,7 +45,10 @@ type facts struct {
 	Asked    []string     `json:"asked,omitempty"`   // scopes that were asked for
 	Granted  []string     `json:"granted,omitempty"` // scopes that were granted
 
+	// Expires is when the access token ends, Due when it is refreshed; a record
+	// of an older version has the first only.
 	Expires time.Time `json:"expires,omitzero"`
+	Due     time.Time `json:"due,omitzero"`
 	// Stays means that the server was seen to leave refresh tokens as they are.
 	Stays bool `json:"stays,omitempty"`
 	// Stale means that the backend refused the access token before its time;
@@ -163,7 +166,8 @@ func (g *Grants) save(ctx context.Context, r record, rev journal.Rev) (journal.R
 
 // broken gives r without its tokens, and with the reason.
 func (r record) broken(why Reason) record {
-	r.Broken, r.Attempt, r.Stale, r.Again, r.Expires = why, time.Time{}, false, false, time.Time{}
+	r.Broken, r.Attempt, r.Stale, r.Again = why, time.Time{}, false, false
+	r.Expires, r.Due = time.Time{}, time.Time{}
 	r.access, r.refresh, r.key = secret.Text{}, secret.Text{}, secret.Text{}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/grant/oauth"
 	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/secret"
 )
 
@@ -69,7 +70,8 @@ func (g *Grants) refreshed(ctx context.Context, b *backend, who ask.Principal) e
 // announces it first. Announced is what may be spent: a gateway that dies
 // before it stored what it got leaves the announcement behind, and the token
 // is then not shown again, unless its server is known to leave tokens as they
-// are.
+// are. Nothing narrower can be told from what is stored: the announcement is
+// the last thing before the request.
 func (g *Grants) refresh(ctx context.Context, b *backend, who ask.Principal) error {
 	changed, stop := g.changes(who, b.Name)
 	defer stop()
@@ -84,7 +86,7 @@ func (g *Grants) refresh(ctx context.Context, b *backend, who ask.Principal) err
 	if now.Before(r.NotBefore) {
 		return unreachable(b.Name, errors.New("it failed a moment ago"))
 	}
-	if now.Before(r.Attempt) {
+	if now.Before(r.Attempt) && !g.cfg.Alone {
 		return await(ctx, changed, r.Attempt.Sub(now))
 	}
 	if !r.Attempt.IsZero() && !r.Stays {
@@ -124,16 +126,18 @@ func await(ctx context.Context, changed <-chan struct{}, d time.Duration) error 
 // spend announces a refresh, performs it and stores what it brings.
 func (g *Grants) spend(ctx context.Context, b *backend, r versioned, id oauth.Identity) error {
 	next := r.record
-	next.Attempt = g.cfg.Now().Add(attemptTime)
+	next.Attempt = plant.Without(plant.SilentRefresh, g.cfg.Now().Add(attemptTime))
+	plant.Kill("grant.announce.before")
 	rev, err := g.save(ctx, next, r.rev)
 	if err != nil {
 		return overtaken(err)
 	}
+	plant.Kill("grant.announce.after")
 	token, err := b.oauth.Refresh(ctx, r.Token, id, r.Resource, r.refresh)
 	announced := versioned{next, rev}
 	switch e, refused := errors.AsType[*oauth.Error](err); {
 	case err == nil:
-		return g.renew(ctx, b, announced, id, token)
+		return renew(ctx, g, b, announced, id, token)
 	case refused && e.Status < 500 && e.Status != 429:
 		g.cfg.Log.Warn("a connection could not be renewed", "backend", b.Name, "principal", r.Principal.String(), "err", err)
 		if e.Code == oauth.InvalidClient {
@@ -158,7 +162,7 @@ func (g *Grants) renew(ctx context.Context, b *backend, r versioned, id oauth.Id
 	next.Attempt, next.NotBefore = time.Time{}, time.Time{}
 	next.Again, next.Stale = r.Stale, false
 	next.access = t.Access
-	next.Expires = expiry(g.cfg.Now(), t.Life)
+	next.lasts(g.cfg.Now(), t.Life)
 	if t.Refresh.Reveal() != "" {
 		next.Stays = t.Refresh.Reveal() == r.refresh.Reveal()
 		next.refresh = t.Refresh
@@ -168,7 +172,9 @@ func (g *Grants) renew(ctx context.Context, b *backend, r versioned, id oauth.Id
 	if t.Scopes != nil {
 		next.Granted = t.Scopes
 	}
+	plant.Kill("grant.renew.before")
 	err := g.store(ctx, next, r.rev)
+	plant.Kill("grant.renew.after")
 	switch {
 	case err == nil:
 		g.audit(Event{Kind: Refreshed, Principal: r.Principal, Backend: b.Name, Issuer: r.Issuer})
@@ -218,9 +224,11 @@ func (g *Grants) arrived(err error, next record) bool {
 
 // lose notes that a grant is not usable any more, and why.
 func (g *Grants) lose(ctx context.Context, r versioned, why Reason) error {
+	plant.Kill("grant.lose.before")
 	if err := g.store(ctx, r.broken(why), r.rev); err != nil {
 		return overtaken(err)
 	}
+	plant.Kill("grant.lose.after")
 	g.audit(Event{Kind: Lost, Principal: r.Principal, Backend: r.Backend, Why: why, Issuer: r.Issuer})
 	return nil
 }
@@ -253,13 +261,6 @@ func (g *Grants) discard(b *backend, r record, id oauth.Identity) {
 			g.cfg.Log.Warn("a token could not be given back", "backend", b.Name, "err", err)
 		}
 	}
-}
-
-func expiry(now time.Time, life time.Duration) time.Time {
-	if life <= 0 {
-		return time.Time{}
-	}
-	return now.Add(life).UTC()
 }
 
 func unreachable(backend string, cause error) error {

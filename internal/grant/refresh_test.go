@@ -51,6 +51,19 @@ func TestATokenIsRefreshedAMinuteEarly(t *testing.T) {
 	w.has(ann, "canary-access-2")
 }
 
+// A token that lives for a minute or less is used for half of its life.
+func TestAShortTokenIsUsed(t *testing.T) {
+	w := newWorld(t)
+	w.as.life = 60
+	w.connect(annHere)
+	w.has(ann, "canary-access-1")
+	w.clock.pass(29 * time.Second)
+	w.has(ann, "canary-access-1")
+	w.clock.pass(time.Second)
+	w.has(ann, "canary-access-2")
+	w.has(ann, "canary-access-2")
+}
+
 func TestWhatCannotBeRefreshedEnds(t *testing.T) {
 	w := newWorld(t)
 	w.as.life = 100
@@ -244,6 +257,34 @@ func TestDyingInARefreshLosesNothingSilently(t *testing.T) {
 	}
 	if outcomes["good"] == 0 || outcomes["interrupted"] == 0 {
 		t.Errorf("not every outcome was seen: %v", outcomes)
+	}
+}
+
+// A gateway that has its store for itself need not wait to see whether a
+// refresh that was announced is still under way: it is not.
+func TestAnInterruptedRefreshIsNotWaitedForAlone(t *testing.T) {
+	w := newWorld(t)
+	w.connect(annHere)
+	w.clock.pass(time.Hour)
+	r, err := w.load(t.Context(), ann, "tracker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Attempt = w.clock.Now().Add(attemptTime)
+	if _, err := w.save(t.Context(), r.record, r.rev); err != nil {
+		t.Fatal(err)
+	}
+	// The control: among others it is waited for.
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := w.For(soon, ann, "tracker"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("among others: %v", err)
+	}
+	w.alone = true
+	w.start()
+	w.needs(ann, Interrupted)
+	if len(w.as.refreshes) != 0 {
+		t.Errorf("the token was shown: %v", w.as.refreshes)
 	}
 }
 

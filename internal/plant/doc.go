@@ -24,5 +24,7 @@ const (
 	UnboundedQueue   Bug = "unbounded_queue"    // questions beyond the limits are taken
 	LateAnswer       Bug = "late_answer"        // an answer after the deadline is taken
 	LostAnswer       Bug = "lost_answer"        // an answer from before a restart is not given to its asker
+	SilentRefresh    Bug = "silent_refresh"     // a refresh token is shown before the store knows of it
+	EarlyUse         Bug = "early_use"          // a token is used before it is stored
 	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and stored without its words
 )

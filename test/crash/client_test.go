@@ -195,16 +195,22 @@ func (c *client) answer(ctx context.Context, g *gateway, id json.RawMessage, val
 	return c.send(ctx, g, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"value":%q}}}`, id, value))
 }
 
-// modern sends a modern tools/call and gives its response. rest is what goes
-// into its params besides.
+// modern calls the tool that asks question n, as a modern client, and gives
+// the response. rest is what goes into the params besides.
 func (c *client) modern(ctx context.Context, g *gateway, n int, rest string) (*message, error) {
+	return c.modernCall(ctx, g, "ask", "form", fmt.Sprintf(`,"arguments":{"n":%d}%s`, n, rest))
+}
+
+// modernCall calls a tool as a modern client that takes this mode of
+// elicitation.
+func (c *client) modernCall(ctx context.Context, g *gateway, tool, mode, rest string) (*message, error) {
 	c.ids++
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"crash","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}},"name":"ask","arguments":{"n":%d}%s}}`, c.ids, n, rest)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"crash","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{%q:{}}}},"name":%q%s}}`, c.ids, mode, tool, rest)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.base+"/mcp", strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "ask"} {
+	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool} {
 		req.Header.Set(k, v)
 	}
 	s, err := c.stream(c.http.Do(req))

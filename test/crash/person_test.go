@@ -35,9 +35,18 @@ func signIn(ctx context.Context, g *gateway, c *http.Client) (*browser, error) {
 }
 
 func (b *browser) do(ctx context.Context, method, path string, form url.Values) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, method, b.g.base+path, strings.NewReader(form.Encode()))
+	resp, text, err := b.send(ctx, method, path, form)
 	if err != nil {
 		return 0, "", err
+	}
+	return resp.StatusCode, text, nil
+}
+
+// send sends a request and reads the response. It follows nothing.
+func (b *browser) send(ctx context.Context, method, path string, form url.Values) (*http.Response, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, b.g.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, "", err
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -46,16 +55,16 @@ func (b *browser) do(ctx context.Context, method, path string, form url.Values) 
 	for _, c := range b.cookies {
 		req.AddCookie(c)
 	}
-	resp, err := b.http.Transport.RoundTrip(req) // follows nothing
+	resp, err := b.http.Transport.RoundTrip(req)
 	if err != nil {
-		return 0, "", err
+		return nil, "", err
 	}
 	defer resp.Body.Close()
 	if b.cookies == nil {
 		b.cookies = resp.Cookies()
 	}
 	text, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(text), err
+	return resp, string(text), err
 }
 
 // item is a question in the list.

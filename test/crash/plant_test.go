@@ -34,6 +34,8 @@ var planted = []struct {
 	{plant.LostAnswer, "internal/desk", "TestAnAnswerThatWasStoredIsDeliveredAfterARestart", `not settled`},
 	{plant.NoPrincipalCheck, "internal/desk", "TestAttackSomebodyElseAtThePage", `error <nil>, want code "not_yours"`},
 	{plant.LeakedSecret, "internal/desk", "TestAuditHoldsNoContents", `"4711" is on record`},
+	{plant.SilentRefresh, "", "TestARefreshSurvivesAKillAtEachPoint/grant.renew.before", `a refresh token was shown 2 times`},
+	{plant.EarlyUse, "", "TestARefreshSurvivesAKillAtEachPoint/the_backend_runs_the_call", `the person is asked to connect, want it goes on`},
 	{plant.UnboundedQueue, "internal/desk", "TestOpenLimits", `not settled`},
 }
 

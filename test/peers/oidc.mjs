@@ -6,7 +6,9 @@
 //
 // The arguments are the secret of the gateway's pages, and the host to listen
 // on. At a host other than localhost people are asked for their consent, as by
-// a third party.
+// a third party. After them may come the address at which others find it, where
+// something stands before it (it then prints its own), and for how many seconds
+// an access token is good that was not got by a refresh.
 import http from 'node:http';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import Provider, { errors, interactionPolicy } from 'oidc-provider';
@@ -25,10 +27,11 @@ const server = http.createServer((req, res) => {
   });
 });
 // Another site than the gateway's, which is at 127.0.0.1, as providers are.
-const [secret, host = 'localhost'] = process.argv.slice(2);
+const [secret, host = 'localhost', outside, life = 600] = process.argv.slice(2);
 const third = host !== 'localhost';
 await new Promise((ready) => server.listen(0, third ? host : '127.0.0.1', ready));
-const issuer = `http://${host}:${server.address().port}`;
+const address = `http://${host}:${server.address().port}`;
+const issuer = outside ?? address;
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const policy = interactionPolicy.base();
@@ -49,7 +52,7 @@ const provider = new Provider(issuer, {
   findAccount: (_ctx, sub) => bySub(sub) && { accountId: sub, claims: () => bySub(sub) },
   issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: true,
-  ttl: { AccessToken: 600, RefreshToken: 86400, Grant: 86400, Session: 86400, Interaction: 600, IdToken: 600 },
+  ttl: { AccessToken: (ctx) => (ctx.oidc.params.grant_type === 'refresh_token' ? 600 : Number(life)), RefreshToken: 86400, Grant: 86400, Session: 86400, Interaction: 600, IdToken: 600 },
   extraTokenClaims: (_ctx, token) => ({ groups: bySub(token.accountId)?.groups }),
   features: {
     devInteractions: { enabled: false },
@@ -61,7 +64,7 @@ const provider = new Provider(issuer, {
       useGrantedResource: () => true,
       getResourceServerInfo: (_ctx, resource) => {
         if (!/^http:\/\/127\.0\.0\.1:\d+\/(mcp|elsewhere)$/.test(resource)) throw new errors.InvalidTarget();
-        return { scope: 'mcp', audience: resource, accessTokenTTL: 600, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } };
+        return { scope: 'mcp', audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } };
       },
     },
   },
@@ -115,4 +118,4 @@ async function consent(req, res, uid, params, accountId) {
 <form method="post" action="/login/${uid}"><button name="do" value="allow">Allow</button> <button name="do" value="refuse">Refuse</button></form>`);
 }
 
-console.log(issuer);
+console.log(address);
