@@ -3,6 +3,7 @@ package doorstep
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -21,37 +22,69 @@ const grace = 250 * time.Millisecond
 // answered is what came back for our question.
 type answered struct{ result, fault []byte }
 
-// connect asks for an account, and waits until there is one. It is nil when
-// the request is worth sending again.
-func (l *line) connect(ctx context.Context, sink relay.Sink, why error) error {
-	cfg := &l.step.cfg
-	connected := cfg.Accounts.Want(l.hello.Principal, why)
+// asked is a question of ours: what its backend would have kept of it.
+type asked struct {
+	*relay.Question
+	answers chan answered
+	over    chan struct{} // closed when its end is stored
+	end     context.CancelCauseFunc
+}
+
+// newAsked makes the question for an account. It goes with ctx.
+func (l *line) newAsked(ctx context.Context) *asked {
+	a := &asked{answers: make(chan answered, 1), over: make(chan struct{})}
 	gone, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	answers := make(chan answered, 1)
-	sink.Question(&relay.Question{
+	a.end = end
+	a.Question = &relay.Question{
 		Kind: ask.Connect, Method: "elicitation/create", Params: l.question(), Gone: gone,
+		Over: sync.OnceFunc(func() { close(a.over) }),
 		Reply: func(_ context.Context, result, fault []byte) error {
 			select {
-			case answers <- answered{result, fault}:
+			case a.answers <- answered{result, fault}:
 			default: // the first counts
 			}
 			return nil
 		},
-	})
+	}
+	return a
+}
+
+// connect asks for an account, and waits until there is one. It is nil when
+// the request is worth sending again.
+func (l *line) connect(ctx context.Context, sink relay.Sink, out *relay.Outgoing, why error) error {
+	a := l.newAsked(ctx)
+	defer a.end(nil)
+	a.Resume = l.handle(out)
+	connected := l.step.cfg.Accounts.Want(l.hello.Principal, why)
+	sink.Question(a.Question)
+	return l.await(ctx, a, connected)
+}
+
+// await waits until the account that a question asks for is connected. The
+// question has ended then, and that is stored: whoever finds it open after a
+// crash knows that the request was not sent.
+func (l *line) await(ctx context.Context, a *asked, connected <-chan struct{}) error {
 	select {
 	case <-connected:
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
-		case <-answers:
+		case <-a.answers:
+			return nil
 		case <-timer.C:
 		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		end(ask.Errorf(ask.BackendWithdrew, "The account has been connected."))
+		a.end(ask.Errorf(ask.BackendWithdrew, "The account has been connected."))
+		select {
+		case <-a.answers:
+		case <-a.over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		return nil
-	case a := <-answers:
-		return l.outcome(a)
+	case said := <-a.answers:
+		return l.outcome(said)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -117,8 +117,11 @@ func (c *client) Notify(msg *wire.Message) {
 	defer c.mu.Unlock()
 	c.told = append(c.told, msg.Method())
 }
-func (c *client) Question(q *relay.Question) { c.questions <- q }
-func (c *client) Lost(*ask.Error)            {}
+func (c *client) Question(q *relay.Question) {
+	context.AfterFunc(q.Gone, q.Over)
+	c.questions <- q
+}
+func (c *client) Lost(*ask.Error) {}
 
 func openLine(t *testing.T, s *server, c *client, change func(*Config)) relay.Line {
 	t.Helper()

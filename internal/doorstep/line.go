@@ -44,8 +44,13 @@ func (l *line) Done() <-chan struct{} { return l.done }
 // account waits for it, where somebody can be asked, and is sent again: what
 // was refused was not executed.
 func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+	return l.call(ctx, out, sink, 1)
+}
+
+// call is Call from a try on.
+func (l *line) call(ctx context.Context, out relay.Outgoing, sink relay.Sink, try int) (relay.Reply, error) {
 	method := out.Msg.Method()
-	for try := 1; ; try++ {
+	for ; ; try++ {
 		reply, err := l.try(ctx, &out, sink, try > 1)
 		if ask.CodeOf(err) != ask.NotConnected {
 			return reply, err
@@ -58,13 +63,18 @@ func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (r
 		case try == maxTries:
 			return l.fails(out.Msg, l.step.still())
 		}
-		if err := l.connect(ctx, sink, err); err != nil {
-			if ctx.Err() != nil {
-				return relay.Reply{}, context.Cause(ctx)
-			}
-			return l.fails(out.Msg, err)
+		if err := l.connect(ctx, sink, &out, err); err != nil {
+			return l.ends(ctx, out.Msg, err)
 		}
 	}
+}
+
+// ends ends a call that waited in vain.
+func (l *line) ends(ctx context.Context, msg *wire.Message, why error) (relay.Reply, error) {
+	if ctx.Err() != nil {
+		return relay.Reply{}, context.Cause(ctx)
+	}
+	return l.fails(msg, why)
 }
 
 // try sends a request, on a session that it opens where there is none. It has

@@ -161,6 +161,10 @@ type Question struct {
 	// Candidates are the sinks of the calls that it may belong to, newest
 	// last, where there are several. Nil when it came to its own call's sink.
 	Candidates []Sink
+	// Over is called when the question has ended, however that was, and its
+	// end is stored if the question was: what is done from then on is not done
+	// for it again after a crash. It may be nil.
+	Over func()
 	// Resume is an opaque handle from which the backend can take the blocked
 	// call up again after a restart, or nil where it cannot.
 	Resume []byte
@@ -224,6 +228,10 @@ type Doorstep interface {
 	// Open gives a line for hello, which open makes as soon as that is
 	// possible: until then its error has the code NotConnected.
 	Open(ctx context.Context, hello Hello, open Opener) (Line, error)
+	// Resume takes up a call that waited for an account before a restart,
+	// from the handle of its question. Its backend has not run it. hello needs
+	// no Params: the handle has them.
+	Resume(hello Hello, open Opener, sink Sink, handle []byte) (*Resumed, error)
 }
 
 // Opener performs the legacy handshake at a backend of either era.

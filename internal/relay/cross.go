@@ -26,9 +26,11 @@ func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello Hel
 	if e.Doorstep == nil {
 		return r.open(ctx, e.Backend, hello)
 	}
-	return e.Doorstep.Open(ctx, hello, func(ctx context.Context, hello Hello) (Line, error) {
-		return r.open(ctx, e.Backend, hello)
-	})
+	return e.Doorstep.Open(ctx, hello, r.opener(e.Backend))
+}
+
+func (r *Relay) opener(b Backend) Opener {
+	return func(ctx context.Context, hello Hello) (Line, error) { return r.open(ctx, b, hello) }
 }
 
 func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) {

@@ -207,6 +207,9 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 	default:
 		undelivered = k.asker.refuse(k.q, out.Err)
 	}
+	if k.q.Over != nil {
+		k.q.Over()
+	}
 	close(k.over)
 	for _, c := range k.calls {
 		if out.Ending == 0 {

@@ -136,7 +136,7 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 	if err != nil {
 		return lostCall(err)
 	}
-	x := &revival{relay: r, entry: e, first: first, msg: &msg, threads: threads, handles: handles}
+	x := &revival{relay: r, entry: e, first: first, open: group[0].Open, msg: &msg, threads: threads, handles: handles}
 	if threads[0].Parked != "" {
 		err = x.parked(group, revived)
 	} else {
@@ -155,7 +155,19 @@ func (x *revival) resume(hello Hello, sink Sink) (*Resumed, error) {
 			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
 		}
 	}
+	if x.first.Kind == ask.Connect {
+		return x.unsent(hello, sink)
+	}
 	return x.entry.Backend.Resume(hello, sink, x.handles...)
+}
+
+// unsent takes up a call that waited for an account. The backend had not run
+// it as long as the question was open; afterwards it may have.
+func (x *revival) unsent(hello Hello, sink Sink) (*Resumed, error) {
+	if x.entry.Doorstep == nil || !x.open || len(x.handles) != 1 {
+		return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" may have been sent the call before the restart.")
+	}
+	return x.entry.Doorstep.Resume(hello, x.relay.opener(x.entry.Backend), sink, x.handles[0])
 }
 
 // revival is one call that is being taken up.
@@ -163,6 +175,7 @@ type revival struct {
 	relay   *Relay
 	entry   *Entry
 	first   ask.Ask // of its asks
+	open    bool    // that one is
 	msg     *wire.Message
 	threads []thread
 	handles [][]byte
