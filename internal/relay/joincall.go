@@ -37,6 +37,9 @@ func (j *join) call(ctx context.Context, c *call) (Response, error) {
 	if err != nil {
 		return Response{Event: reply.Event}, err
 	}
+	if reply, err = j.s.explained(c.asker, reply); err != nil {
+		return Response{}, err
+	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }
 

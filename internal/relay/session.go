@@ -193,6 +193,9 @@ func (s *Session) forward(ctx context.Context, c *call) (Response, error) {
 			return Response{}, err
 		}
 	}
+	if reply, err = s.explained(c.asker, reply); err != nil {
+		return Response{}, err
+	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }
 

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -18,19 +19,26 @@ const (
 
 // conduct calls the backend. One that refuses until pages were opened
 // (-32042) has ended its call with that, so it is called anew when they were.
+// Where nobody could be asked to, the call ends with words that do.
 func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
 		reply, err := pk.line.Call(ctx, out, sink)
-		if err != nil || string(reply.Msg.Field(reply.Msg.ErrorCode)) != "-32042" {
+		if err != nil || !refersToPages(&reply) {
 			return reply, err
 		}
-		if err := pk.visit(ctx, &reply.Msg, agreed, sink); err != nil {
+		switch err := pk.visit(ctx, &reply.Msg, agreed, sink); {
+		case err == errUnasked:
+			return pk.lot.relay.inWords(pk.call.asker, reply)
+		case err != nil:
 			return Reply{}, err
 		}
 	}
 	return Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
 }
+
+// errUnasked says that nobody could be asked to open a page.
+var errUnasked = errors.New("nobody was asked")
 
 // visit has the pages opened that the backend names, each asked for once, and
 // waits until the backend says that they are finished, or a while.
@@ -52,7 +60,11 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	for _, params := range pages {
 		sink.Question(&Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
-			Reply: func(_ context.Context, result, _ []byte) error {
+			Reply: func(_ context.Context, result, fault []byte) error {
+				if fault != nil {
+					answers <- ask.Answer{Error: fault}
+					return nil
+				}
 				answers <- answerIn(result, wire.Span{End: len(result)})
 				return nil
 			},
@@ -61,6 +73,9 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	for range pages {
 		select {
 		case a := <-answers:
+			if a.Error != nil {
+				return errUnasked
+			}
 			if a.Action != ask.Accept {
 				return ask.Errorf(ask.ClientCancelled, "The page that backend "+pk.call.asker.backend+" needs was not opened.")
 			}
