@@ -1,0 +1,69 @@
+//go:build crash
+
+package crash
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// A gateway dies while a call that waited for an account goes on: the account
+// is stored, the question is being answered, the backend runs the call. The
+// client that comes back has the result of one run, or is told that there is
+// none. The backend never runs the call twice.
+func TestACallThatWaitedForAnAccountRunsOnce(t *testing.T) {
+	p := newProvider(t)
+	for point, want := range map[string]struct {
+		goesOn bool // the next gateway takes the call up
+		runs   int  // how often the backend has run it in the end, at most
+	}{
+		"desk.update.before": {true, 1}, // there is an account, and the question is open
+		"desk.update.after":  {false, 0},
+		"desk.reply.before":  {false, 0},
+		"desk.reply.after":   {false, 1}, // from here on it may have been sent
+		"desk.note.before":   {false, 1},
+		"desk.note.after":    {false, 1},
+		runs:                 {false, 1},
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			a := newAccount(t, p)
+			g := a.site.up(a.site.start("ANSWERBACK_KILL_AT=" + point))
+			m := a.call(g, "")
+			var q struct{ Params struct{ URL string } }
+			if err := json.Unmarshal(m.Result.Inputs["q1"], &q); err != nil {
+				t.Fatalf("%v: %+v", err, m)
+			}
+			p.on(a.resource, func(when string) {
+				if when == point {
+					g.kill()
+				}
+			})
+			who, err := g.visit(t.Context(), a.http)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = who.connect(t.Context(), q.Params.URL) // it may die before it has answered
+			a.site.dies(g)
+			p.on(a.resource, nil)
+
+			g = a.site.up(a.site.start())
+			m, err = a.client.modernCall(t.Context(), g, "work", "url", `,"arguments":{},"requestState":"`+m.Result.RequestState+`","inputResponses":{"q1":{"action":"accept"}}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := m.value()
+			if (got == "ran") != want.goesOn || !want.goesOn && m.failure() == nil {
+				t.Errorf("the call of before: %+v", m)
+			}
+			n := a.backend.Count("tools/call")
+			if n > want.runs || want.goesOn && n != 1 {
+				t.Errorf("it was run %d times", n)
+			}
+			// The account is there, whatever became of the call.
+			if got, _ := a.call(g, "").value(); got != "ran" || a.backend.Count("tools/call") != n+1 {
+				t.Error("the next call does not go on")
+			}
+		})
+	}
+}
