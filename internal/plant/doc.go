@@ -25,6 +25,7 @@ const (
 	LateAnswer       Bug = "late_answer"        // an answer after the deadline is taken
 	LostAnswer       Bug = "lost_answer"        // an answer from before a restart is not given to its asker
 	SilentRefresh    Bug = "silent_refresh"     // a refresh token is shown before the store knows of it
+	SentTwice        Bug = "sent_twice"         // a call that may have been sent before a restart is sent after it
 	EarlyUse         Bug = "early_use"          // a token is used before it is stored
 	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and stored without its words
 )

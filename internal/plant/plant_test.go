@@ -10,7 +10,7 @@ func TestNothingIsPlantedUnasked(t *testing.T) {
 	if os.Getenv("ANSWERBACK_BUG") != "" || os.Getenv("ANSWERBACK_KILL_AT") != "" {
 		t.Fatal("the environment asks for something")
 	}
-	for _, b := range []Bug{AckBeforePersist, SyncOff, DoubleSettle, NoPrincipalCheck, LostTimer, LeakedSecret, UnboundedQueue, LateAnswer, LostAnswer, EarlyShow, SilentRefresh, EarlyUse} {
+	for _, b := range []Bug{AckBeforePersist, SyncOff, DoubleSettle, NoPrincipalCheck, LostTimer, LeakedSecret, UnboundedQueue, LateAnswer, LostAnswer, EarlyShow, SilentRefresh, EarlyUse, SentTwice} {
 		if b.On() {
 			t.Errorf("%s is planted", b)
 		}

@@ -164,7 +164,7 @@ func (x *revival) resume(hello Hello, sink Sink) (*Resumed, error) {
 // unsent takes up a call that waited for an account. The backend had not run
 // it as long as the question was open; afterwards it may have.
 func (x *revival) unsent(hello Hello, sink Sink) (*Resumed, error) {
-	if x.entry.Doorstep == nil || !x.open || len(x.handles) != 1 {
+	if x.entry.Doorstep == nil || !plant.Instead(plant.SentTwice, true, x.open) || len(x.handles) != 1 {
 		return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" may have been sent the call before the restart.")
 	}
 	return x.entry.Doorstep.Resume(hello, x.relay.opener(x.entry.Backend), sink, x.handles[0])

@@ -36,6 +36,7 @@ var planted = []struct {
 	{plant.LeakedSecret, "internal/desk", "TestAuditHoldsNoContents", `"4711" is on record`},
 	{plant.SilentRefresh, "", "TestARefreshSurvivesAKillAtEachPoint/grant.renew.before", `a refresh token was shown 2 times`},
 	{plant.EarlyUse, "", "TestARefreshSurvivesAKillAtEachPoint/the_backend_runs_the_call", `the person is asked to connect, want it goes on`},
+	{plant.SentTwice, "", "TestACallThatWaitedForAnAccountRunsOnce/desk.update.after", `it was run 1 times, want at most 0`},
 	{plant.UnboundedQueue, "internal/desk", "TestOpenLimits", `not settled`},
 }
 

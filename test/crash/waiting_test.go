@@ -58,7 +58,7 @@ func TestACallThatWaitedForAnAccountRunsOnce(t *testing.T) {
 			}
 			n := a.backend.Count("tools/call")
 			if n > want.runs || want.goesOn && n != 1 {
-				t.Errorf("it was run %d times", n)
+				t.Errorf("it was run %d times, want at most %d", n, want.runs)
 			}
 			// The account is there, whatever became of the call.
 			if got, _ := a.call(g, "").value(); got != "ran" || a.backend.Count("tools/call") != n+1 {
