@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -12,9 +13,9 @@ import (
 // way is how a request of a legacy session gets to its backend.
 type way struct {
 	entry *Entry
-	line  Line
-	out   Outgoing
-	sink  Sink
+	line  contract.Line
+	out   contract.Outgoing
+	sink  contract.Sink
 }
 
 func (s *Session) way(ctx context.Context, c *call) (way, error) {
@@ -24,7 +25,7 @@ func (s *Session) way(ctx context.Context, c *call) (way, error) {
 	if c.msg.Method() == "tools/call" && !s.soloEntry.Filter.Allows(c.asker.name) {
 		return way{}, noTool(c.asker.name)
 	}
-	return way{s.soloEntry, s.soloLine, Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
+	return way{s.soloEntry, s.soloLine, contract.Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
 }
 
 // tells reports whether a request of this method may end before its call
@@ -39,7 +40,7 @@ func (s *Session) tells(method string) bool {
 
 // callAside carries a request whose call may outlive it, or takes part in the
 // call that it repeats.
-func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) Response {
+func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer contract.Peer) contract.Response {
 	// The client's bytes are free again when the request is over.
 	own := *msg
 	own.Raw = bytes.Clone(msg.Raw)
@@ -60,7 +61,7 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) R
 		return told
 	}
 	if c.isAbandoned() || c.isSuspended() || cancelled(life, err) {
-		return Response{}
+		return contract.Response{}
 	}
 	if err != nil {
 		return failed(id, err, era.Legacy, resp.Event)
@@ -68,18 +69,18 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) R
 	return resp
 }
 
-func (s *Session) aside(life context.Context, c *call) (Response, error) {
+func (s *Session) aside(life context.Context, c *call) (contract.Response, error) {
 	w, err := s.way(life, c)
 	if err != nil {
 		c.finish()
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	pk, err := s.relay.lot.again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
 	ctx := life
 	switch {
 	case err != nil:
 		c.finish()
-		return Response{}, err
+		return contract.Response{}, err
 	case pk != nil:
 		c.clock.relimit(s.relay.limits.CallCap) // the time that counts is that of the call which it repeats
 		defer c.finish()
@@ -90,7 +91,7 @@ func (s *Session) aside(life context.Context, c *call) (Response, error) {
 	}
 	reply, err := pk.serve(ctx, c.msg, w.sink)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }
@@ -139,7 +140,7 @@ func (s *Session) giveBack() {
 // asideSink takes what the backend sends for a call of a legacy session that
 // may outlive its request.
 type asideSink struct {
-	Sink
+	contract.Sink
 	pk *parked
 }
 

@@ -7,31 +7,24 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// Crossing is what it takes to serve a legacy session from a modern backend.
-type Crossing struct {
-	Backend    string
-	Far        Line         // the backend's stateless line
-	Hello      Hello        // the client's handshake
-	Discovered wire.Message // the backend's response to server/discover
-}
-
 // openLine opens a legacy session at a backend of either era, for a client
 // that declared caps in its handshake.
-func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello Hello) (Line, error) {
+func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello contract.Hello) (contract.Line, error) {
 	hello.Params = r.tellHello(e, caps, hello)
 	if e.Doorstep == nil {
 		return r.open(ctx, e.Backend, hello)
 	}
-	return e.Doorstep.Open(ctx, hello, func(ctx context.Context, hello Hello) (Line, error) {
+	return e.Doorstep.Open(ctx, hello, func(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 		return r.open(ctx, e.Backend, hello)
 	})
 }
 
-func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) {
+func (r *Relay) open(ctx context.Context, b contract.Backend, hello contract.Hello) (contract.Line, error) {
 	line, err := b.Open(ctx, hello)
 	if err == nil {
 		return line, nil
@@ -44,11 +37,11 @@ func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.cross(Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
+	return r.cross(contract.Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
 }
 
 // tellHello gives the parameters of a handshake as the backend gets them.
-func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
+func (r *Relay) tellHello(e *Entry, caps era.Caps, hello contract.Hello) []byte {
 	obj, err := wire.Value(hello.Params)
 	if err != nil {
 		return hello.Params
@@ -69,7 +62,7 @@ func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
 // legacy backend is crossed to; so is a modern one where the gateway drives:
 // then it takes the rounds on itself, as where somebody may have to connect an
 // account in the middle.
-func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (Line, error) {
+func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (contract.Line, error) {
 	if e.Doorstep == nil {
 		discovered, err := e.Backend.Discover(ctx, who)
 		if err != nil {
@@ -135,12 +128,12 @@ func (x *crossed) Done() <-chan struct{}                { return nil }
 func (x *crossed) Close(context.Context)                {}
 
 // Call serves one round of a request.
-func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (x *crossed) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	msg := out.Msg
 	if len(out.Edits) > 0 {
 		m, err := wire.Scan(wire.Splice(nil, msg.Raw, out.Edits...), x.relay.limits.Scan)
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		msg = &m
 	}
@@ -148,7 +141,7 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 	case isTask(method) && strings.HasPrefix(out.Name, ownTask):
 		return x.taskCall(ctx, msg, out.Name)
 	case era.Removed(method) || isTask(method):
-		return Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
+		return contract.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
 	case method == "server/discover":
 		return x.discover(ctx, msg)
 	case method == "subscriptions/listen":
@@ -156,7 +149,7 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 	}
 	pk, err := x.parked(ctx, msg, out.Name)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	return pk.serve(ctx, msg, sink)
 }
@@ -172,10 +165,10 @@ func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*
 }
 
 // discover answers for a legacy backend from its handshake.
-func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error) {
+func (x *crossed) discover(ctx context.Context, msg *wire.Message) (contract.Reply, error) {
 	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, nil)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	defer x.relay.pool.give(l, true)
 	w := l.line.Welcome()
@@ -186,11 +179,11 @@ func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error
 		Instructions: text,
 	})
 	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, x.relay.limits.Scan)
-	return Reply{Msg: m, Status: 200}, err
+	return contract.Reply{Msg: m, Status: 200}, err
 }
 
 // modernReply makes a legacy backend's reply one of the modern era.
-func modernReply(r *Relay, reply Reply, method string) (Reply, error) {
+func modernReply(r *Relay, reply contract.Reply, method string) (contract.Reply, error) {
 	m := &reply.Msg
 	edits := era.Completed(m, method)
 	if m.Kind == wire.Failure {

@@ -3,6 +3,7 @@ package relay
 import (
 	"strconv"
 
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -12,7 +13,7 @@ const maxHeldNotes = 64
 
 // board puts the client of a round on the line, and tells it first what it
 // missed.
-func (pk *parked) board(msg *wire.Message, sink Sink) {
+func (pk *parked) board(msg *wire.Message, sink contract.Sink) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	pk.msg, pk.sink = msg, sink

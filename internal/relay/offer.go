@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -65,7 +66,7 @@ func appendOpen(b []byte, questions []open) []byte {
 }
 
 // Question carries a question of the call, under a key of its own.
-func (pk *parked) Question(q *Question) {
+func (pk *parked) Question(q *contract.Question) {
 	o := pk.offer()
 	pk.call.asker.carry(q, o, pk.call)
 	pk.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -28,9 +29,9 @@ func (pk *parked) mayTask(msg *wire.Message) bool {
 
 // becomeTask answers the request with a task. Where the client does not get
 // it the call is ended: nobody else knows of it.
-func (pk *parked) becomeTask(msg *wire.Message) (Reply, error) {
+func (pk *parked) becomeTask(msg *wire.Message) (contract.Reply, error) {
 	if !pk.leave() {
-		return Reply{}, errStays
+		return contract.Reply{}, errStays
 	}
 	pk.mu.Lock()
 	if pk.patient != nil {
@@ -107,10 +108,10 @@ func (pk *parked) isCancelled() bool {
 }
 
 // taskCall serves a request about a task of the gateway's own.
-func (x *crossed) taskCall(ctx context.Context, msg *wire.Message, id string) (Reply, error) {
+func (x *crossed) taskCall(ctx context.Context, msg *wire.Message, id string) (contract.Reply, error) {
 	pk := x.relay.lot.find(ctx, x.who, id)
 	if pk == nil {
-		return Reply{}, ask.Errorf(ask.UnknownName, "There is no such task here.")
+		return contract.Reply{}, ask.Errorf(ask.UnknownName, "There is no such task here.")
 	}
 	switch msg.Method() {
 	case "tasks/update":
@@ -126,7 +127,7 @@ func (x *crossed) taskCall(ctx context.Context, msg *wire.Message, id string) (R
 }
 
 // describe answers tasks/get.
-func (pk *parked) describe(msg *wire.Message) (Reply, error) {
+func (pk *parked) describe(msg *wire.Message) (contract.Reply, error) {
 	status, questions := pk.status()
 	body := append([]byte(`{"resultType":"complete",`), pk.task(status)...)
 	switch status {
@@ -135,17 +136,17 @@ func (pk *parked) describe(msg *wire.Message) (Reply, error) {
 	case "completed":
 		reply, err := modernReply(pk.lot.relay, pk.reply, pk.call.msg.Method())
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		body = append(append(body, `,"result":`...), reply.Msg.Field(reply.Msg.Result)...)
 	case "failed":
 		object, err := pk.failure()
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		at, err := wire.Value(object)
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		if message, ok := wire.Unquote(wire.Get(object, at, "message").Of(object)); ok {
 			body = wire.AppendString(append(body, `,"statusMessage":`...), message)
@@ -165,9 +166,9 @@ func (pk *parked) failure() ([]byte, error) {
 }
 
 // reply makes a response of the relay's own to a request.
-func (r *Relay) reply(msg *wire.Message, body []byte) (Reply, error) {
+func (r *Relay) reply(msg *wire.Message, body []byte) (contract.Reply, error) {
 	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, r.limits.Scan)
-	return Reply{Msg: m, Status: 200}, err
+	return contract.Reply{Msg: m, Status: 200}, err
 }
 
 // tasked gives a server's capabilities with the tasks that the gateway makes
@@ -180,7 +181,7 @@ func (e *Entry) tasked(caps []byte) []byte {
 }
 
 // advertised gives a response to server/discover with these tasks.
-func (r *Relay) advertised(e *Entry, reply Reply) (Reply, error) {
+func (r *Relay) advertised(e *Entry, reply contract.Reply) (contract.Reply, error) {
 	m := &reply.Msg
 	at := wire.Get(m.Raw, m.Result, "capabilities")
 	if m.Kind != wire.Result || at.IsZero() {

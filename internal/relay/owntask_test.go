@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -64,7 +65,7 @@ func (m *memory) Below(_ context.Context, prefix string) iter.Seq2[[]byte, error
 // tasking is a relay in which calls of the server "old" may become tasks.
 func tasking(t *testing.T, runs *int) *Relay { return taskingWith(t, asksFor(1, runs)) }
 
-func taskingWith(t *testing.T, serve func(context.Context, *wire.Message, Sink) (string, error)) *Relay {
+func taskingWith(t *testing.T, serve func(context.Context, *wire.Message, contract.Sink) (string, error)) *Relay {
 	r := newRelay(t, legacyServer(serve))
 	r.results = &memory{kept: map[string]shelved{}}
 	r.table.Load().entries[0].Tasks = true
@@ -95,7 +96,7 @@ func TestCallBecomesATask(t *testing.T) {
 			t.Fatalf("the call: %s", m.Raw)
 		}
 		id := taskOf(m)
-		get := func(who Caller) wire.Message {
+		get := func(who contract.Caller) wire.Message {
 			return callWith(r, who, formAndTasks, "tasks/get", `,"taskId":`+id)
 		}
 		m = get(alice)
@@ -174,7 +175,7 @@ func TestTaskThatIsOverStays(t *testing.T) {
 // client would have got.
 func TestTaskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			q, reply, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			<-reply
@@ -323,7 +324,7 @@ func TestResponseThatMeetsItsTaskIsKept(t *testing.T) {
 	msg := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
 	pk := r.lot.newParked(&r.table.Load().entries[0], alice.Principal, era.Modern, Manner{})
 	c, _ := newCall(t.Context(), &msg, nil, asker{relay: r, backend: "old", who: alice.Principal}, time.Minute, time.Hour)
-	pk.call, pk.reply = c, Reply{Msg: scan(okTo(&msg, `{"n":7}`))}
+	pk.call, pk.reply = c, contract.Reply{Msg: scan(okTo(&msg, `{"n":7}`))}
 	if err := r.lot.admit(pk); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
@@ -61,7 +62,7 @@ func (r *Relay) mute(e *Entry, who ask.Principal, caps era.Caps) bool {
 }
 
 // standing is the relay's for one question.
-func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
+func (k *carried) standing(e *Entry, kind ask.Kind, to contract.Peer) exchange.Standing {
 	a := k.asker
 	s := a.relay.standing(e, a.who, k.caps)
 	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
@@ -71,7 +72,7 @@ func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
 }
 
 // ways says who is asked a question of this kind, and how they are reached.
-func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
+func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee, desk.Ways) {
 	a, s := k.asker, k.standing(e, kind, to)
 	reach := s.Reach()
 	whom := ask.Addressee{Principal: a.who}
@@ -114,7 +115,7 @@ func (k *carried) admit() (some bool) {
 // link shows an ask as a link to its page, at a client that can offer links
 // and has no form.
 type link struct {
-	peer     Peer
+	peer     contract.Peer
 	pages    Pages
 	tell     *teller     // where the client knows our extension
 	followed atomic.Bool // the person agreed to open it
@@ -148,7 +149,7 @@ func (l *link) Followed() { l.followed.Store(true) }
 // that wants to know hears why in either case.
 func (l *link) Withdraw(id string, why *ask.Error) {
 	followed := l.followed.Load()
-	if _, informed := l.peer.(Informed); informed || !followed {
+	if _, informed := l.peer.(contract.Informed); informed || !followed {
 		defer l.peer.Withdraw(id, why)
 	}
 	if !followed {

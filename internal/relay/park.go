@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -23,7 +24,7 @@ type parked struct {
 	who    ask.Principal
 	era    era.Era // its client's
 	call   *call
-	line   Line
+	line   contract.Line
 	away   time.Duration // how long it waits for its client
 	manner Manner        // how its client is treated
 	// release gives the line back once the backend has answered. What it
@@ -34,7 +35,7 @@ type parked struct {
 	lend func()
 
 	done  chan struct{} // closed when the backend answered
-	reply Reply
+	reply contract.Reply
 	err   error
 
 	changed chan struct{} // has room for one: a question came or went
@@ -52,7 +53,7 @@ type parked struct {
 	pages   []onPage  // questions that wait on pages
 	keys    int
 	coming  int           // questions that are being stored, and will be open in a moment
-	sink    Sink          // the client of the round under way, nil while it is away
+	sink    contract.Sink // the client of the round under way, nil while it is away
 	msg     *wire.Message // its request
 	notes   [][]byte      // what could not be told while it was away
 	last    []byte        // the latest progress of these
@@ -112,12 +113,12 @@ func (l *lot) start(ctx context.Context, x *crossed, msg *wire.Message, name str
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, nil, a, r.timeout(x.entry), r.limits.CallCap)
 	pk.call, c.pk = c, pk
-	r.running.Go(func() { pk.run(life, Outgoing{Msg: &sent, Name: name}, pk) })
+	r.running.Go(func() { pk.run(life, contract.Outgoing{Msg: &sent, Name: name}, pk) })
 	return pk, nil
 }
 
 // run carries the call to its end at the backend.
-func (pk *parked) run(ctx context.Context, out Outgoing, sink Sink) {
+func (pk *parked) run(ctx context.Context, out contract.Outgoing, sink contract.Sink) {
 	pk.reply, pk.err = pk.conduct(ctx, out, sink)
 	pk.call.finish()
 	after := pk.release(pk.err == nil)
@@ -150,7 +151,7 @@ func (pk *parked) finished() {
 // final reply, or one that asks the client to come back with answers. The
 // error is a *toldError where the client is to call again once a person has
 // answered on a page.
-func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Reply, error) {
+func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink contract.Sink) (contract.Reply, error) {
 	pk.board(msg, sink)
 	defer pk.unboard(msg)
 	pk.answer(msg)
@@ -163,7 +164,7 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 	held := pk.hold(msg)
 	defer held.stop()
 	for {
-		var reply Reply
+		var reply contract.Reply
 		err := error(errStays)
 		select {
 		case <-pk.done:
@@ -193,7 +194,7 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 			held = nil
 			reply, err = pk.part(msg, nil)
 		case <-ctx.Done():
-			return Reply{}, pk.leaves(ctx)
+			return contract.Reply{}, pk.leaves(ctx)
 		}
 		if err != error(errStays) {
 			return reply, err
@@ -206,7 +207,7 @@ func (pk *parked) serve(ctx context.Context, msg *wire.Message, sink Sink) (Repl
 var errStays = ask.Errorf(ask.Internal, "The client waits on.")
 
 // part ends the client's request where somebody must be asked first.
-func (pk *parked) part(msg *wire.Message, held *hold) (Reply, error) {
+func (pk *parked) part(msg *wire.Message, held *hold) (contract.Reply, error) {
 	pk.mu.Lock()
 	open, pages, own := len(pk.open) > 0, len(pk.pages) > 0, pk.ownPages()
 	pk.mu.Unlock()
@@ -216,9 +217,9 @@ func (pk *parked) part(msg *wire.Message, held *hold) (Reply, error) {
 	case open && pk.era == era.Modern:
 		return pk.inputRequired(msg)
 	case own && held == nil:
-		return Reply{}, pk.tellAgain(msg)
+		return contract.Reply{}, pk.tellAgain(msg)
 	}
-	return Reply{}, errStays
+	return contract.Reply{}, errStays
 }
 
 // leave takes the client off the line, so that what comes from now on is
@@ -259,14 +260,14 @@ func (pk *parked) more() bool {
 }
 
 // inputRequired sends the client away, with what it is asked.
-func (pk *parked) inputRequired(msg *wire.Message) (Reply, error) {
+func (pk *parked) inputRequired(msg *wire.Message) (contract.Reply, error) {
 	if !pk.leave() {
-		return Reply{}, errStays
+		return contract.Reply{}, errStays
 	}
 	return pk.sendAway(msg)
 }
 
-func (pk *parked) sendAway(msg *wire.Message) (Reply, error) {
+func (pk *parked) sendAway(msg *wire.Message) (contract.Reply, error) {
 	pk.mu.Lock()
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), msg.Field(msg.ID)...)
 	b = append(b, `,"result":{"resultType":"input_required"`...)
@@ -279,14 +280,14 @@ func (pk *parked) sendAway(msg *wire.Message) (Reply, error) {
 	})
 	pk.mu.Unlock()
 	m, err := wire.Scan(b, pk.lot.relay.limits.Scan)
-	return Reply{Msg: m, Status: 200, Unsent: func() {
+	return contract.Reply{Msg: m, Status: 200, Unsent: func() {
 		pk.end(ask.Errorf(ask.ClientGone, "The client did not get the question."))
 	}}, err
 }
 
 // collect hands the final reply over. It is then nobody's any more, unless it
 // cannot be sent to a client that may come back.
-func (pk *parked) collect(msg *wire.Message) (Reply, error) {
+func (pk *parked) collect(msg *wire.Message) (contract.Reply, error) {
 	pk.lot.remove(pk)
 	pk.mu.Lock()
 	told := pk.told
@@ -295,7 +296,7 @@ func (pk *parked) collect(msg *wire.Message) (Reply, error) {
 		pk.drop()
 	}
 	if pk.err != nil {
-		return Reply{Event: pk.reply.Event}, notTaken(pk.err, pk.call.asker.backend, msg.Method())
+		return contract.Reply{Event: pk.reply.Event}, notTaken(pk.err, pk.call.asker.backend, msg.Method())
 	}
 	reply, err := pk.reply, error(nil)
 	if pk.era == era.Modern {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -31,7 +32,7 @@ type pool struct {
 }
 
 type leaseKey struct {
-	backend Backend
+	backend contract.Backend
 	who     ask.Principal
 	caps    string
 }
@@ -39,7 +40,7 @@ type leaseKey struct {
 // lease is one session, in the hands of one request.
 type lease struct {
 	key    leaseKey
-	line   Line
+	line   contract.Line
 	single bool // it is for one call, and never kept
 
 	mu     sync.Mutex
@@ -104,7 +105,7 @@ func (p *pool) hello(msg *wire.Message) []byte {
 
 func (p *pool) open(ctx context.Context, e *Entry, key leaseKey, have era.Caps, msg *wire.Message, h holder) (*lease, error) {
 	l := &lease{key: key, holder: h}
-	line, err := p.relay.openLine(ctx, e, have, Hello{Principal: key.who, Params: p.hello(msg), Events: &leaseEvents{p.relay, l}})
+	line, err := p.relay.openLine(ctx, e, have, contract.Hello{Principal: key.who, Params: p.hello(msg), Events: &leaseEvents{p.relay, l}})
 	if err != nil {
 		return nil, unwelcome(key.backend.Name(), err)
 	}
@@ -175,7 +176,7 @@ func (p *pool) close() {
 	wg.Wait()
 }
 
-func closeLine(line Line) {
+func closeLine(line contract.Line) {
 	ctx, cancel := context.WithTimeout(context.Background(), replyTime)
 	defer cancel()
 	line.Close(ctx)
@@ -207,7 +208,7 @@ func (e *leaseEvents) Notify(msg *wire.Message) {
 
 // Question refuses at once: the modern era carries no question that belongs
 // to no call.
-func (e *leaseEvents) Question(q *Question) {
+func (e *leaseEvents) Question(q *contract.Question) {
 	asker{relay: e.relay, backend: e.lease.key.backend.Name()}.refuse(q, ask.Errorf(ask.NoClient, "No client is available: this question belongs to no call."))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/plant"
@@ -46,7 +47,7 @@ type asker struct {
 
 // carry takes a question to the desk and its outcome back to the backend.
 // The clocks of the calls that it may belong to stand still meanwhile.
-func (a asker) carry(q *Question, to Peer, calls ...*call) {
+func (a asker) carry(q *contract.Question, to contract.Peer, calls ...*call) {
 	r := a.relay
 	method, params := era.Canonical(q.Method, q.Params)
 	kind, ok := q.Kind, q.Kind != 0
@@ -105,8 +106,8 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 }
 
 // inform tells a peer that wants to know what its client cannot be asked.
-func inform(to Peer, kind ask.Kind, params []byte, page string) {
-	if p, ok := to.(Informed); ok {
+func inform(to contract.Peer, kind ask.Kind, params []byte, page string) {
+	if p, ok := to.(contract.Informed); ok {
 		p.Unasked(kind, params, page)
 	}
 }
@@ -114,7 +115,7 @@ func inform(to Peer, kind ask.Kind, params []byte, page string) {
 // carried is one question between its backend and the desk.
 type carried struct {
 	asker asker
-	q     *Question
+	q     *contract.Question
 	calls []*call
 	caps  era.Caps   // the client's that it may make use of
 	form  *form.Form // where it came with one of our own
@@ -241,7 +242,7 @@ func (a asker) isClient(through string) bool {
 }
 
 // turnDown refuses a question that does not reach the desk.
-func (a asker) turnDown(q *Question, why *ask.Error) {
+func (a asker) turnDown(q *contract.Question, why *ask.Error) {
 	if a.relay.observe != nil {
 		a.relay.observe.Refused(why.Code)
 	}
@@ -249,12 +250,12 @@ func (a asker) turnDown(q *Question, why *ask.Error) {
 }
 
 // refuse answers a question with an error of the gateway's.
-func (a asker) refuse(q *Question, why *ask.Error) error {
+func (a asker) refuse(q *contract.Question, why *ask.Error) error {
 	a.relay.log.Info("question refused", "backend", a.backend, "method", q.Method, "code", why.Code)
 	return a.reply(q, nil, era.ErrorObject(why, era.Legacy))
 }
 
-func (a asker) reply(q *Question, result, errObj []byte) error {
+func (a asker) reply(q *contract.Question, result, errObj []byte) error {
 	ctx, cancel := context.WithTimeout(q.Gone, replyTime)
 	defer cancel()
 	err := q.Reply(ctx, result, errObj)

@@ -11,6 +11,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/office"
@@ -31,7 +32,7 @@ const (
 
 // Entry is a backend with what the configuration says of it.
 type Entry struct {
-	Backend Backend
+	Backend contract.Backend
 	Filter  catalog.Filter
 	// Timeout bounds the work of one call, the time of people not counted.
 	// Zero means the relay's own.
@@ -49,7 +50,7 @@ type Entry struct {
 	Secrets    Secrets
 	// Doorstep is where calls wait for an account to be connected, nil where
 	// none is needed.
-	Doorstep Doorstep
+	Doorstep contract.Doorstep
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
@@ -72,7 +73,7 @@ type Config struct {
 	Info    []byte // the gateway's own Implementation object, raw JSON
 	Limits  Limits
 	// Cross serves a legacy session from a modern backend.
-	Cross func(Crossing) (Line, error)
+	Cross func(contract.Crossing) (contract.Line, error)
 	// Observe is told of every call that has ended, and of every question
 	// that was refused before it reached the desk. Nil means that nobody is.
 	Observe Observer
@@ -121,7 +122,7 @@ type Relay struct {
 	forms   *form.Cache
 	office  *office.Office
 
-	cross   func(Crossing) (Line, error)
+	cross   func(contract.Crossing) (contract.Line, error)
 	observe Observer
 	pool    *pool
 	lot     *lot
@@ -189,7 +190,7 @@ func newTable(entries []Entry) *table {
 
 // seenBy gives the table as somebody with this access sees it: without the
 // backends, and with filters that leave out the tools, that are not for them.
-func (t *table) seenBy(a Access) *table {
+func (t *table) seenBy(a contract.Access) *table {
 	if a == nil {
 		return t
 	}
@@ -236,7 +237,7 @@ func (r *Relay) Close() {
 
 // Knows reports whether there is an endpoint of that name for that caller; ""
 // is the joined one. What somebody may not use is not there for them.
-func (r *Relay) Knows(at string, who Caller) bool {
+func (r *Relay) Knows(at string, who contract.Caller) bool {
 	return at == "" || r.table.Load().byName[at] != nil && (who.Access == nil || who.Access.Backend(at))
 }
 
@@ -266,23 +267,23 @@ func (r *Relay) timeout(e *Entry) time.Duration {
 }
 
 // fail turns an error into the response that a client of that era gets.
-func fail(id []byte, err error, in era.Era) Response {
-	if up, ok := errors.AsType[*UpstreamError](err); ok {
+func fail(id []byte, err error, in era.Era) contract.Response {
+	if up, ok := errors.AsType[*contract.UpstreamError](err); ok {
 		return restore(up.Reply, id)
 	}
 	e := ask.From(err)
-	return Response{Body: era.AppendError(nil, id, e, in), Status: era.StatusOf(e)}
+	return contract.Response{Body: era.AppendError(nil, id, e, in), Status: era.StatusOf(e)}
 }
 
 // failed is fail for a call whose backend may have begun a stream already.
-func failed(id []byte, err error, in era.Era, event bool) Response {
+func failed(id []byte, err error, in era.Era, event bool) contract.Response {
 	resp := fail(id, err, in)
 	resp.Event = resp.Event || event
 	return resp
 }
 
 // restore gives a backend's response the client's id back.
-func restore(reply Reply, id []byte) Response {
+func restore(reply contract.Reply, id []byte) contract.Response {
 	body := reply.Msg.Raw
 	if own := reply.Msg.Field(reply.Msg.ID); string(own) != string(id) {
 		if reply.Msg.ID.IsZero() {
@@ -295,18 +296,18 @@ func restore(reply Reply, id []byte) Response {
 			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
 		}
 	}
-	return Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
+	return contract.Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
 }
 
 // result builds a response of the relay's own.
-func result(id []byte, object []byte) Response {
+func result(id []byte, object []byte) contract.Response {
 	b := make([]byte, 0, len(object)+len(id)+36)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, id...)
 	b = append(b, `,"result":`...)
 	b = append(b, object...)
 	b = append(b, '}')
-	return Response{Body: b, Status: 200}
+	return contract.Response{Body: b, Status: 200}
 }
 
 // cancelled reports whether err is the client's own cancellation of a call.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/plant"
@@ -44,7 +45,7 @@ type thread struct {
 }
 
 // waits says who waits for the outcome of a question, now and after a restart.
-func (k *carried) waits(to Peer) desk.Asker {
+func (k *carried) waits(to contract.Peer) desk.Asker {
 	by := desk.Asker{Settled: k.settle}
 	if len(k.calls) != 1 {
 		return by
@@ -62,7 +63,7 @@ func (k *carried) waits(to Peer) desk.Asker {
 }
 
 // thread describes the call as it stands.
-func (k *carried) thread(c *call, to Peer) []byte {
+func (k *carried) thread(c *call, to contract.Peer) []byte {
 	a := k.asker
 	t := thread{Who: a.who, Handle: k.q.Resume, Message: c.msg.Raw, Name: a.name, Caps: a.caps, Client: a.client, Manner: a.manner}
 	o, parked := to.(*offer)
@@ -94,7 +95,7 @@ type Returning interface {
 	// the session's own peer, and gives the session that stands behind it, or
 	// nil where there is none. peer is the client's end of the call; finish
 	// gives it the call's response.
-	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own Peer) *Session) (life context.Context, peer Peer, finish func(Response), err error)
+	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own contract.Peer) *Session) (life context.Context, peer contract.Peer, finish func(contract.Response), err error)
 }
 
 // Revive takes up the call in which a group of asks was asked before a
@@ -149,7 +150,7 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 }
 
 // resume asks the backend to take the call up.
-func (x *revival) resume(hello Hello, sink Sink) (*Resumed, error) {
+func (x *revival) resume(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
 	for _, h := range x.handles {
 		if h == nil {
 			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
@@ -177,7 +178,7 @@ func (x *revival) asker() asker {
 }
 
 // carry ties the asks to the questions that the backend has open.
-func (x *revival) carry(group []desk.Stored, c *call, questions []*Question, to func(i int) Peer, revived []desk.Revived) {
+func (x *revival) carry(group []desk.Stored, c *call, questions []*contract.Question, to func(i int) contract.Peer, revived []desk.Revived) {
 	for i, s := range group {
 		k := &carried{asker: c.asker, q: questions[i], calls: []*call{c}, opened: make(chan struct{}), over: make(chan struct{})}
 		k.caps, k.form = x.relay.fit(x.entry, &s.Ask, c.asker.caps)
@@ -209,7 +210,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	}
 	close(s.ready)
 	solo := r.solo(r.table.Load(), t.At) != nil
-	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own Peer) *Session {
+	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own contract.Peer) *Session {
 		s.peer = own
 		if solo {
 			s.soloEntry = x.entry
@@ -224,11 +225,11 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	a := x.asker()
 	a.of = s
 	c, ctx := newCall(life, x.msg, peer, a, r.timeout(x.entry), r.limits.CallCap)
-	var events Events = &soloEvents{s}
+	var events contract.Events = &soloEvents{s}
 	if !solo {
 		events = &joinEvents{s.join, x.entry.Backend.Name()}
 	}
-	resumed, err := x.resume(Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
+	resumed, err := x.resume(contract.Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
 	if err != nil {
 		c.finish()
 		if solo {
@@ -244,14 +245,14 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		c.finish()
 		return err
 	}
-	x.carry(group, c, resumed.Questions, func(int) Peer { return peer }, revived)
+	x.carry(group, c, resumed.Questions, func(int) contract.Peer { return peer }, revived)
 	r.running.Go(func() {
 		reply, err := resumed.Wait(ctx)
 		s.finished(key)
 		c.finish()
 		switch {
 		case c.isAbandoned() || c.isSuspended() || cancelled(ctx, err):
-			finish(Response{})
+			finish(contract.Response{})
 		case err != nil:
 			finish(failed(x.msg.Field(x.msg.ID), err, era.Legacy, reply.Event))
 		default:
@@ -262,7 +263,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 }
 
 // adopt gives a session the line of a call that was taken up.
-func (s *Session) adopt(e *Entry, line Line) {
+func (s *Session) adopt(e *Entry, line contract.Line) {
 	if s.soloEntry != nil {
 		s.soloLine = line
 		return
@@ -274,7 +275,7 @@ func (s *Session) adopt(e *Entry, line Line) {
 
 // Admit says what the caller of a session from before a restart may use. It
 // comes before the session's first call; until then that is nothing.
-func (s *Session) Admit(a Access) {
+func (s *Session) Admit(a contract.Access) {
 	s.mu.Lock()
 	s.access = a
 	s.mu.Unlock()
@@ -325,7 +326,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	held := &lease{key: leaseKey{x.entry.Backend, pk.who, "revived"}, holder: pk}
 	c, life := newCall(context.Background(), x.msg, nil, x.asker(), x.relay.timeout(x.entry), x.relay.limits.CallCap)
 	pk.call, c.pk = c, pk
-	resumed, err := x.resume(Hello{Principal: pk.who, Events: &leaseEvents{x.relay, held}}, pk)
+	resumed, err := x.resume(contract.Hello{Principal: pk.who, Events: &leaseEvents{x.relay, held}}, pk)
 	if err != nil {
 		// Its client is told when it comes back.
 		c.finish()
@@ -346,7 +347,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 			_ = plain{Peer: offers[i]}.Show(&s.Ask)
 		}
 	}
-	x.carry(group, c, resumed.Questions, func(i int) Peer { return offers[i] }, revived)
+	x.carry(group, c, resumed.Questions, func(i int) contract.Peer { return offers[i] }, revived)
 	pk.wait()
 	x.relay.running.Go(func() {
 		pk.reply, pk.err = resumed.Wait(life)
@@ -390,7 +391,7 @@ func (l *lostLine) Listen()                              {}
 func (l *lostLine) Done() <-chan struct{}                { return l.done }
 func (l *lostLine) Close(context.Context)                { l.over.Do(func() { close(l.done) }) }
 
-func (l *lostLine) Call(ctx context.Context, _ Outgoing, _ Sink) (Reply, error) {
+func (l *lostLine) Call(ctx context.Context, _ contract.Outgoing, _ contract.Sink) (contract.Reply, error) {
 	l.Close(ctx)
-	return Reply{}, lostCall(nil)
+	return contract.Reply{}, lostCall(nil)
 }

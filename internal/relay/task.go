@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -103,7 +104,7 @@ func sole(raw []byte, obj wire.Span, key string) (wire.Span, error) {
 
 // typed lets a result through whose type the client is ready for, without
 // questions that it did not declare, and seals the id of a task in it.
-func (rd *round) typed(backend string, reply Reply) (Reply, error) {
+func (rd *round) typed(backend string, reply contract.Reply) (contract.Reply, error) {
 	m := &reply.Msg
 	if m.Kind != wire.Result {
 		return reply, nil
@@ -120,7 +121,7 @@ func (rd *round) typed(backend string, reply Reply) (Reply, error) {
 		return refused(reply, "The backend "+backend+" answered with a type of result that MCP does not know, and this client declared no extension.")
 	}
 	if _, err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
-		return Reply{Event: reply.Event}, err
+		return contract.Reply{Event: reply.Event}, err
 	}
 	asked := isTask(rd.call.msg.Method())
 	if kind != "task" && !asked {
@@ -148,8 +149,8 @@ func (rd *round) typed(backend string, reply Reply) (Reply, error) {
 	return reply, err
 }
 
-func refused(reply Reply, why string) (Reply, error) {
-	return Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, why)
+func refused(reply contract.Reply, why string) (contract.Reply, error) {
+	return contract.Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, why)
 }
 
 // taskFilter is the part of a subscription that names tasks.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -146,10 +147,10 @@ func described(method, name string) string {
 
 // toldResponse gives the response of a request whose client is to call again;
 // false for every other error.
-func toldResponse(id []byte, method string, err error, in era.Era) (Response, bool) {
+func toldResponse(id []byte, method string, err error, in era.Era) (contract.Response, bool) {
 	told, ok := err.(*toldError)
 	if !ok {
-		return Response{}, false
+		return contract.Response{}, false
 	}
 	resp := fail(id, told.why, in)
 	if method == "tools/call" {

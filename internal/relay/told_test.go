@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -18,7 +19,7 @@ import (
 // muted is a relay before the server "old", whose calls ask once, with pages
 // for alice and clients that can show nothing.
 func muted(t *testing.T, runs *atomic.Int64) *Relay {
-	r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+	r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		runs.Add(1)
 		own := 0
 		return asksFor(1, &own)(ctx, msg, sink)
@@ -29,7 +30,7 @@ func muted(t *testing.T, runs *atomic.Int64) *Relay {
 
 // caller makes calls at that server, as a client of one of the two eras.
 type caller struct {
-	call  func(who Caller, method, rest string, token string) Response
+	call  func(who contract.Caller, method, rest string, token string) contract.Response
 	close func()
 }
 
@@ -39,7 +40,7 @@ func eras(t *testing.T, test func(t *testing.T, r *Relay, runs *atomic.Int64, c 
 		synctest.Test(t, func(t *testing.T) {
 			runs := atomic.Int64{}
 			r := muted(t, &runs)
-			test(t, r, &runs, caller{func(who Caller, method, rest, token string) Response {
+			test(t, r, &runs, caller{func(who contract.Caller, method, rest, token string) contract.Response {
 				m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{` + token + `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"dull","version":"1.2"},"io.modelcontextprotocol/clientCapabilities":{}},"name":"t"` + rest + `}}`)
 				return r.Call(context.Background(), "old", who, &m, nil, newPeer())
 			}, func() {}})
@@ -50,14 +51,14 @@ func eras(t *testing.T, test func(t *testing.T, r *Relay, runs *atomic.Int64, c 
 		synctest.Test(t, func(t *testing.T) {
 			var runs, ids atomic.Int64
 			r := muted(t, &runs)
-			sessions := map[Caller]*Session{}
+			sessions := map[contract.Caller]*Session{}
 			end := func() {
 				for _, s := range sessions {
 					s.Close(context.Background(), ask.Errorf(ask.ClientGone, "It went."))
 				}
 				clear(sessions)
 			}
-			test(t, r, &runs, caller{func(who Caller, method, rest, token string) Response {
+			test(t, r, &runs, caller{func(who contract.Caller, method, rest, token string) contract.Response {
 				s := sessions[who]
 				if s == nil {
 					hello := scan(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"dull","version":"1.2"}}}`)
@@ -73,7 +74,7 @@ func eras(t *testing.T, test func(t *testing.T, r *Relay, runs *atomic.Int64, c 
 	})
 }
 
-func (c caller) tool(who Caller, args string) wire.Message {
+func (c caller) tool(who contract.Caller, args string) wire.Message {
 	return scan(string(c.call(who, "tools/call", `,"arguments":`+args, "").Body))
 }
 
@@ -98,7 +99,7 @@ func toldIn(m wire.Message) (link string, ok bool) {
 	return link, true
 }
 
-func answerAsks(t *testing.T, r *Relay, who Caller, content string) {
+func answerAsks(t *testing.T, r *Relay, who contract.Caller, content string) {
 	t.Helper()
 	v := desk.Viewer{Principal: who.Principal}
 	shown := r.desk.Waiting(v, 100)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // conduct calls the backend. One that refuses until pages were opened
 // (-32042) has ended its call with that, so it is called anew when they were.
-func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (pk *parked) conduct(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
 		reply, err := pk.line.Call(ctx, out, sink)
@@ -26,15 +27,15 @@ func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, 
 			return reply, err
 		}
 		if err := pk.visit(ctx, &reply.Msg, agreed, sink); err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 	}
-	return Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
+	return contract.Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
 }
 
 // visit has the pages opened that the backend names, each asked for once, and
 // waits until the backend says that they are finished, or a while.
-func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool, sink Sink) error {
+func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool, sink contract.Sink) error {
 	var pages [][]byte
 	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
 		url, _ := wire.Unquote(wire.Get(m.Raw, at, "url").Of(m.Raw))
@@ -50,7 +51,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
 	answers := make(chan ask.Answer, len(pages))
 	for _, params := range pages {
-		sink.Question(&Question{
+		sink.Question(&contract.Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
 			Reply: func(_ context.Context, result, _ []byte) error {
 				answers <- answerIn(result, wire.Span{End: len(result)})
