@@ -5,11 +5,15 @@ import (
 	"github.com/answerback/answerback/internal/desk"
 )
 
+// MCP is what the desk and the audit call the way to people through their
+// clients.
+const MCP = "mcp"
+
 // Caller is who sends a request, and what they may use.
 type Caller struct {
 	ask.Principal
 	Access  Access // nil where everything is allowed
-	Surface string // by which surface they come, as the audit names it; "" is mcp
+	Surface string // by which surface they come, as the audit names it; "" is MCP
 }
 
 // Access says what a caller may use. Safe for concurrent use.

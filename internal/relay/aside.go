@@ -3,10 +3,12 @@ package relay
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -57,7 +59,7 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer contrac
 	defer stop()
 	resp, err := s.aside(life, c)
 	c.report(era.Legacy, resp, err)
-	if told, ok := toldResponse(id, own.Method(), err, era.Legacy); ok {
+	if told, ok := parking.CallAgain(id, own.Method(), err, era.Legacy); ok {
 		return told
 	}
 	if c.isAbandoned() || c.isSuspended() || cancelled(life, err) {
@@ -75,7 +77,7 @@ func (s *Session) aside(life context.Context, c *call) (contract.Response, error
 		c.finish()
 		return contract.Response{}, err
 	}
-	pk, err := s.relay.lot.again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
+	pk, err := s.relay.lot.Again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
 	ctx := life
 	switch {
 	case err != nil:
@@ -89,7 +91,7 @@ func (s *Session) aside(life context.Context, c *call) (contract.Response, error
 		ctx = context.WithoutCancel(life)
 		pk = s.launch(life, c, w)
 	}
-	reply, err := pk.serve(ctx, c.msg, w.sink)
+	reply, err := pk.Serve(ctx, c.msg, w.sink)
 	if err != nil {
 		return contract.Response{Event: reply.Event}, err
 	}
@@ -97,22 +99,23 @@ func (s *Session) aside(life context.Context, c *call) (contract.Response, error
 }
 
 // launch begins a call that may outlive its request, and the session.
-func (s *Session) launch(life context.Context, c *call, w way) *parked {
-	pk := s.relay.lot.newParked(w.entry, s.who, era.Legacy, s.manner)
-	lent := false // guarded by pk.mu
-	pk.call, c.pk, pk.line, pk.tasks = c, pk, w.line, false
-	pk.lend = func() { lent = true; s.lend() }
-	pk.release = func(bool) func() {
+func (s *Session) launch(life context.Context, c *call, w way) *parking.Call {
+	var lent atomic.Bool
+	t := w.entry.terms(s.who, era.Legacy, c.asker.name, s.caps, s.manner)
+	t.Tasks = false
+	t.Told = func() { lent.Store(true); s.lend() }
+	pk := s.relay.lot.New(t)
+	e := newErrand(pk)
+	e.line, e.sink = w.line, asideSink{w.sink, e}
+	e.release = func(bool) func() {
 		return func() {
-			pk.mu.Lock()
-			back := lent
-			pk.mu.Unlock()
-			if back {
+			if lent.Load() {
 				s.giveBack()
 			}
 		}
 	}
-	s.relay.running.Go(func() { pk.run(life, w.out, asideSink{w.sink, pk}) })
+	e.carries(c)
+	s.relay.running.Go(func() { e.run(life, w.out) })
 	return pk
 }
 
@@ -141,24 +144,17 @@ func (s *Session) giveBack() {
 // may outlive its request.
 type asideSink struct {
 	contract.Sink
-	pk *parked
+	of *errand
 }
 
 // Notify passes a notification on: to who began the call, or to who repeats it.
 func (a asideSink) Notify(msg *wire.Message) {
-	if a.pk.passes() {
+	if a.of.pk.Passes() {
 		a.Sink.Notify(msg)
 		return
 	}
-	a.pk.tellNow(msg.Raw)
-}
-
-// passes reports whether notifications go straight to who began the call.
-func (pk *parked) passes() bool {
-	pk.mu.Lock()
-	defer pk.mu.Unlock()
-	return !pk.told && pk.manner.Hold == 0
+	a.of.Notify(msg)
 }
 
 // self finds the call behind a sink.
-func (a asideSink) self() *call { return a.pk.call }
+func (a asideSink) self() *call { return a.of.call }

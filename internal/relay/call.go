@@ -10,6 +10,7 @@ import (
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -20,7 +21,7 @@ type call struct {
 	asker asker
 	msg   *wire.Message
 	peer  contract.Peer
-	pk    *parked // nil where the call ends with its request
+	pk    *parking.Call // nil where the call ends with its request
 	// changed takes list_changed notifications where the endpoint joins
 	// several backends; nil where they pass as they are.
 	changed func(method string) bool

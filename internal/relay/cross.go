@@ -2,13 +2,12 @@ package relay
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/lease"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -138,8 +137,8 @@ func (x *crossed) Call(ctx context.Context, out contract.Outgoing, sink contract
 		msg = &m
 	}
 	switch method := msg.Method(); {
-	case isTask(method) && strings.HasPrefix(out.Name, ownTask):
-		return x.taskCall(ctx, msg, out.Name)
+	case isTask(method) && parking.Ours(out.Name):
+		return x.relay.lot.Task(ctx, x.who, out.Name, msg)
 	case era.Removed(method) || isTask(method):
 		return contract.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
 	case method == "server/discover":
@@ -151,71 +150,31 @@ func (x *crossed) Call(ctx context.Context, out contract.Outgoing, sink contract
 	if err != nil {
 		return contract.Reply{}, err
 	}
-	return pk.serve(ctx, msg, sink)
+	return pk.Serve(ctx, msg, sink)
 }
 
 // parked begins a call, or finds the one that a retry belongs to.
-func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parked, error) {
+func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parking.Call, error) {
 	if !msg.RequestState.IsZero() {
-		return x.relay.lot.attach(ctx, x.who, msg.Text(msg.RequestState))
+		return x.relay.lot.Attach(ctx, x.who, msg.Text(msg.RequestState))
 	}
-	return x.relay.lot.start(ctx, x, msg, name, func(pk *parked) (*lease, error) {
-		return x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, pk)
-	})
+	return x.begin(ctx, msg, name, func(w *errand) (*lease.Lease, error) { return x.lease(ctx, msg, w.event) })
 }
 
 // discover answers for a legacy backend from its handshake.
 func (x *crossed) discover(ctx context.Context, msg *wire.Message) (contract.Reply, error) {
-	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, nil)
+	l, err := x.lease(ctx, msg, nil)
 	if err != nil {
 		return contract.Reply{}, err
 	}
-	defer x.relay.pool.give(l, true)
-	w := l.line.Welcome()
+	defer x.relay.pool.Give(l, true)
+	w := l.Line().Welcome()
 	text, _ := wire.Unquote(wire.Get(w.Raw, w.Result, "instructions").Of(w.Raw))
 	body := era.DiscoverResult(era.Discovery{
 		Capabilities: x.entry.tasked(era.WithoutTasks(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw))),
 		ServerInfo:   wire.Get(w.Raw, w.Result, "serverInfo").Of(w.Raw),
 		Instructions: text,
 	})
-	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, x.relay.limits.Scan)
+	m, err := wire.Scan(era.AppendResult(nil, msg.Field(msg.ID), body), x.relay.limits.Scan)
 	return contract.Reply{Msg: m, Status: 200}, err
-}
-
-// modernReply makes a legacy backend's reply one of the modern era.
-func modernReply(r *Relay, reply contract.Reply, method string) (contract.Reply, error) {
-	m := &reply.Msg
-	edits := era.Completed(m, method)
-	if m.Kind == wire.Failure {
-		reply.Status = 0
-		if code := string(m.Field(m.ErrorCode)); era.ModernCode(code) != code {
-			edits = append(edits, wire.Edit{Span: m.ErrorCode, With: []byte(era.ModernCode(code))})
-		}
-	}
-	if edits == nil {
-		return reply, nil
-	}
-	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edits...), r.limits.Scan)
-	reply.Msg = msg
-	return reply, err
-}
-
-// notTaken makes the modern error of a request that a legacy server did not
-// take. Some of them answer a method that they do not know with a bare HTTP
-// status; for one that MCP does not define that is what it means.
-func notTaken(err error, backend, method string) error {
-	status, _ := ask.From(err).Data["status"].(int)
-	if (status == http.StatusBadRequest || status == http.StatusNotFound) && !defined(method) {
-		return ask.Wrap(ask.UnknownMethod, "Backend "+backend+" does not know the method "+method+".", err)
-	}
-	return err
-}
-
-// defined reports whether both eras define a method of servers.
-func defined(method string) bool {
-	switch method {
-	case "tools/call", "prompts/get", "resources/read", "completion/complete":
-		return true
-	}
-	return catalog.ByMethod(method) != 0
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -191,6 +192,20 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// park gives a relay a new lot, for that many calls of each caller, over what
+// was kept.
+func park(t *testing.T, r *Relay, each int, kept parking.Results) {
+	t.Helper()
+	lot, err := parking.New(parking.Config{
+		Desk: r.desk, Ring: r.ring, Results: kept, Home: "home", Log: r.log,
+		Limits: parking.Limits{Total: r.limits.CallCap, Away: r.limits.Away, Round: r.limits.Round, Each: each},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.lot = lot
 }
 
 const helloAll = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`

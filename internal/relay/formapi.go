@@ -64,7 +64,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	}
 	who := desk.Viewer{Principal: by.Principal}
 	if msg.Method() == "elicitation/submit" {
-		if err := r.office.Submit(ctx, who, surface, p.ElicitationID, p.Responses); err != nil {
+		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, p.Responses); err != nil {
 			return nil, err
 		}
 		return struct {
@@ -75,7 +75,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	if p.ExtensionDuration < 0 || p.ExtensionDuration > office.MaxExtension.Milliseconds() {
 		return nil, ask.Errorf(ask.BadMessage, "extensionDuration must be a number of milliseconds, at most an hour.")
 	}
-	return r.office.Extend(ctx, who, surface, p.ElicitationID, longer)
+	return r.office.Extend(ctx, who, contract.MCP, p.ElicitationID, longer)
 }
 
 // formCall serves a request of the extension for a session, which is told what

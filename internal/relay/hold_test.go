@@ -129,7 +129,7 @@ func TestInstantDecline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := atomic.Int64{}
-				r := muted(t, &runs)
+				r := muted(t, &runs, nil)
 				if tt.doubt > 0 {
 					r.clients = Clients{{Name: "c", Doubt: tt.doubt}}
 				}

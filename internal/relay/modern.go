@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -52,7 +52,7 @@ func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *w
 	if msg.Method() != "subscriptions/listen" {
 		c.report(era.Modern, resp, err)
 	}
-	if told, ok := toldResponse(id, msg.Method(), err, era.Modern); ok {
+	if told, ok := parking.CallAgain(id, msg.Method(), err, era.Modern); ok {
 		return told
 	}
 	if err != nil {
@@ -140,12 +140,12 @@ func (rd *round) forward(ctx context.Context, to found) (contract.Reply, error) 
 		return contract.Reply{}, err
 	}
 	if state == nil && rd.tells(to) {
-		pk, err := rd.relay.lot.again(rd.who, era.Modern, name, to.own, msg)
+		pk, err := rd.relay.lot.Again(rd.who, era.Modern, name, to.own, msg)
 		if err != nil {
 			return contract.Reply{}, err
 		}
 		if pk != nil {
-			reply, err := pk.serve(ctx, msg, rd)
+			reply, err := pk.Serve(ctx, msg, rd)
 			if err != nil {
 				return reply, err
 			}
@@ -201,7 +201,7 @@ func (rd *round) tell(e *Entry) []byte {
 // line gives the line for the request. A call that the gateway holds, and a
 // task of its own, are where it is.
 func (rd *round) line(ctx context.Context, to found, ours bool) (contract.Line, error) {
-	if ours || isTask(rd.call.msg.Method()) && strings.HasPrefix(to.own, ownTask) {
+	if ours || isTask(rd.call.msg.Method()) && parking.Ours(to.own) {
 		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps}, nil
 	}
 	return rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))

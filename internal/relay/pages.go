@@ -2,6 +2,7 @@ package relay
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
@@ -9,6 +10,7 @@ import (
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -105,11 +107,39 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee
 // is false where there is none for any of them.
 func (k *carried) admit() (some bool) {
 	for _, c := range k.calls {
-		if c.pk != nil && c.pk.lot.admit(c.pk) == nil {
+		if c.pk != nil && c.pk.Admit() == nil {
 			some = true
 		}
 	}
 	return some
+}
+
+// maxMessage bounds how much of a question is repeated to a client, in bytes.
+const maxMessage = 500
+
+// waitsOnPage notes for every call that a question may belong to that it
+// waits on its page.
+func (k *carried) waitsOnPage(a *ask.Ask) {
+	p := parking.Page{Link: k.asker.relay.pages.Link(a.ID), Group: a.Addressee.Group != ""}
+	if at, err := wire.Value(a.Params); err == nil {
+		text, _ := wire.Unquote(wire.Get(a.Params, at, "message").Of(a.Params))
+		p.Message = strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.done {
+		return
+	}
+	k.page = p.Link
+	unasked := !p.Group && era.CheckCaps(a.Kind, a.Params, k.asker.caps) != nil
+	for _, c := range k.calls {
+		if unasked {
+			inform(c.peer, a.Kind, a.Params, p.Link)
+		}
+		if c.pk != nil {
+			c.pk.Page(p)
+		}
+	}
 }
 
 // link shows an ask as a link to its page, at a client that can offer links

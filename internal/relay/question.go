@@ -130,6 +130,7 @@ type carried struct {
 
 	mu      sync.Mutex
 	done    bool
+	page    string // where it waits, if it does
 	unwatch func() bool
 	think   *time.Timer
 	thought int
@@ -215,7 +216,7 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 		}
 		c.settled(k)
 		if c.pk != nil {
-			c.pk.unpaged(k)
+			c.pk.Settled(k.page)
 		}
 		c.clock.resume()
 	}
@@ -238,7 +239,7 @@ func (k *carried) deliver(out ask.Outcome) error {
 
 // isClient reports whether an answer through this surface is the client's own.
 func (a asker) isClient(through string) bool {
-	return through == surface || a.of != nil && through == a.of.from().Surface
+	return through == contract.MCP || a.of != nil && through == a.of.from().Surface
 }
 
 // turnDown refuses a question that does not reach the desk.
@@ -289,17 +290,5 @@ func answerOf(msg *wire.Message) ask.Answer {
 	if msg.Kind == wire.Failure {
 		return ask.Answer{Error: msg.Field(msg.Error)}
 	}
-	return answerIn(msg.Raw, msg.Result)
-}
-
-// answerIn reads the result object at a span.
-func answerIn(raw []byte, at wire.Span) ask.Answer {
-	answer := ask.Answer{Result: at.Of(raw)}
-	action, _ := wire.Unquote(wire.Get(raw, at, "action").Of(raw))
-	for _, a := range []ask.Action{ask.Accept, ask.Decline, ask.Cancel} {
-		if action == a.String() {
-			answer.Action = a
-		}
-	}
-	return answer
+	return question.AnswerIn(msg.Raw, msg.Result)
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/lease"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -64,7 +66,7 @@ type Config struct {
 	Forms   *form.Cache    // where forms of questions are kept ready
 	Office  *office.Office // nil where clients create none
 	Pages   Pages
-	Results Results
+	Results parking.Results
 	Home    string  // the gateway's, as a word of an id of Results
 	Clients Clients // how clients are treated beyond what they declare
 	Ring    *seal.Ring
@@ -110,8 +112,6 @@ type Limits struct {
 type Relay struct {
 	desk    *desk.Desk
 	pages   Pages
-	results Results
-	home    string
 	clients Clients
 	ring    *seal.Ring
 	catalog *catalog.Cache
@@ -124,8 +124,8 @@ type Relay struct {
 
 	cross   func(contract.Crossing) (contract.Line, error)
 	observe Observer
-	pool    *pool
-	lot     *lot
+	pool    *lease.Pool
+	lot     *parking.Lot
 	running sync.WaitGroup // calls that outlive their requests
 
 	table atomic.Pointer[table]
@@ -154,28 +154,34 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: no catalog given")
 	case cfg.Log == nil:
 		return nil, errors.New("relay: no logger given")
-	case cfg.Results != nil && cfg.Home == "":
-		return nil, errors.New("relay: no home given")
 	case cfg.Cross == nil:
 		return nil, errors.New("relay: no way to cross eras given")
-	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0 ||
-		cfg.Limits.Away <= 0 || cfg.Limits.Round <= 0 || cfg.Limits.Parked <= 0:
+	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0:
 		return nil, errors.New("relay: every limit must be set")
 	}
 	if err := cfg.Clients.check(); err != nil {
 		return nil, err
 	}
+	lot, err := parking.New(parking.Config{
+		Desk: cfg.Desk, Ring: cfg.Ring, Results: cfg.Results, Home: cfg.Home, Log: cfg.Log,
+		Limits: parking.Limits{
+			Total: cfg.Limits.CallCap, Away: cfg.Limits.Away, Round: cfg.Limits.Round, Each: cfg.Limits.Parked, Scan: cfg.Limits.Scan,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
 	r := &Relay{
-		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, home: cfg.Home, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		desk: cfg.Desk, pages: cfg.Pages, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		forms:    cfg.Forms,
 		office:   cfg.Office,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
+		pool:     lease.New(),
+		lot:      lot,
 		sessions: make(map[*Session]struct{}),
 	}
-	r.pool = &pool{relay: r, idle: make(map[leaseKey][]*lease)}
-	r.lot = &lot{relay: r, calls: make(map[string]*parked), each: make(map[ask.Principal]int), told: make(map[string][]*parked)}
 	r.table.Store(newTable(cfg.Entries))
 	return r, nil
 }
@@ -230,10 +236,15 @@ func (r *Relay) Swap(entries []Entry) {
 // Close ends the calls that outlive their requests, and the sessions that are
 // kept for more of them, and waits. Surfaces are closed before.
 func (r *Relay) Close() {
-	r.lot.end(ask.Errorf(ask.ShuttingDown, "The gateway is shutting down."))
+	r.lot.End(ask.Errorf(ask.ShuttingDown, "The gateway is shutting down."))
 	r.running.Wait()
-	r.pool.close()
+	r.pool.Close()
 }
+
+// Restore takes up the calls from before a restart whose clients were told to
+// call again, those that Revive did not: their responses are there, or lost.
+// It comes after the desk's Restore, and before the first call.
+func (r *Relay) Restore(ctx context.Context) error { return r.lot.Restore(ctx) }
 
 // Knows reports whether there is an endpoint of that name for that caller; ""
 // is the joined one. What somebody may not use is not there for them.
@@ -302,12 +313,7 @@ func restore(reply contract.Reply, id []byte) contract.Response {
 // result builds a response of the relay's own.
 func result(id []byte, object []byte) contract.Response {
 	b := make([]byte, 0, len(object)+len(id)+36)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	b = append(b, `,"result":`...)
-	b = append(b, object...)
-	b = append(b, '}')
-	return contract.Response{Body: b, Status: 200}
+	return contract.Response{Body: era.AppendResult(b, id, object), Status: 200}
 }
 
 // cancelled reports whether err is the client's own cancellation of a call.

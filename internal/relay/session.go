@@ -274,13 +274,9 @@ func (s *Session) cancelCall(msg *wire.Message) {
 	c.end(ask.Errorf(ask.ClientCancelled, reason))
 }
 
-// surface is what the desk and the audit call the way to people through their
-// clients.
-const surface = "mcp"
-
 // from says who answers through this session.
 func (s *Session) from() desk.From {
-	return desk.From{Principal: s.who, Session: s.id, Surface: cmp.Or(s.surface, surface)}
+	return desk.From{Principal: s.who, Session: s.id, Surface: cmp.Or(s.surface, contract.MCP)}
 }
 
 // Answer takes the client's response to a question that was shown to it.

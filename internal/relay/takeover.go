@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/lease"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -34,7 +35,7 @@ func (rd *round) takeOver(ctx context.Context, to found, reply contract.Reply) (
 		msg = &m
 	}
 	x := &crossed{relay: r, entry: to.entry, who: rd.who, caps: rd.caps}
-	pk, err := r.lot.start(ctx, x, msg, to.own, func(pk *parked) (*lease, error) {
+	pk, err := x.begin(ctx, msg, to.own, func(w *errand) (*lease.Lease, error) {
 		discovered, err := to.entry.Backend.Discover(ctx, rd.who)
 		if err != nil {
 			return nil, err
@@ -43,16 +44,16 @@ func (rd *round) takeOver(ctx context.Context, to found, reply contract.Reply) (
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{key: leaseKey{to.entry.Backend, rd.who, "taken over"}, holder: pk, single: true}
-		hello := contract.Hello{Principal: rd.who, Params: r.pool.hello(msg), Events: &leaseEvents{r, l}}
+		name := to.entry.Backend.Name()
+		hello := contract.Hello{Principal: rd.who, Params: r.hello(msg), Events: &leased{r, name, w.event}}
 		hello.Params = r.tellHello(to.entry, rd.caps, hello)
-		l.line, err = r.cross(contract.Crossing{Backend: to.entry.Backend.Name(), Far: &primed{Line: far, reply: reply}, Hello: hello, Discovered: discovered})
-		return l, err
+		line, err := r.cross(contract.Crossing{Backend: name, Far: &primed{Line: far, reply: reply}, Hello: hello, Discovered: discovered})
+		return lease.Alone(line), err
 	})
 	if err != nil {
 		return contract.Reply{}, err
 	}
-	return pk.serve(ctx, rd.call.msg, rd)
+	return pk.Serve(ctx, rd.call.msg, rd)
 }
 
 // primed is a line to a server that has answered the first request already.

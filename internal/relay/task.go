@@ -27,13 +27,13 @@ import (
 type known map[string]string
 
 func (rd *round) sealTask(backend, own string) string {
-	return rd.relay.ring.Seal(seal.Task, bind(rd.who.Issuer, rd.who.Subject), append(bind(backend), own...))
+	return rd.relay.ring.Seal(seal.Task, seal.Words(rd.who.Issuer, rd.who.Subject), append(seal.Words(backend), own...))
 }
 
 // openTask gives the backend and its own id of a task; false for an id that
 // was not given to this principal.
 func (rd *round) openTask(id string) (backend, own string, ok bool) {
-	plain, err := rd.relay.ring.Unseal(seal.Task, bind(rd.who.Issuer, rd.who.Subject), id)
+	plain, err := rd.relay.ring.Unseal(seal.Task, seal.Words(rd.who.Issuer, rd.who.Subject), id)
 	if err != nil || len(plain) < 4 {
 		return "", "", false
 	}
@@ -257,4 +257,25 @@ func (rd *round) checkNews(backend string, m *wire.Message) error {
 	}
 	_, err = rd.checkInputs(backend, m, at)
 	return err
+}
+
+// tasked gives a server's capabilities with the tasks that the gateway makes
+// of its calls.
+func (e *Entry) tasked(caps []byte) []byte {
+	if !e.Tasks || era.Extends(caps, era.Tasks) {
+		return caps
+	}
+	return era.WithTasks(caps)
+}
+
+// advertised gives a response to server/discover with these tasks.
+func (r *Relay) advertised(e *Entry, reply contract.Reply) (contract.Reply, error) {
+	m := &reply.Msg
+	at := wire.Get(m.Raw, m.Result, "capabilities")
+	if m.Kind != wire.Result || at.IsZero() {
+		return reply, nil
+	}
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, wire.Edit{Span: at, With: e.tasked(at.Of(m.Raw))}), r.limits.Scan)
+	reply.Msg = msg
+	return reply, err
 }
