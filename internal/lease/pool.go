@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Idle is how long an unused session at a backend is kept.
-	Idle = 5 * time.Minute
+	// idleTime is how long an unused session at a backend is kept.
+	idleTime = 5 * time.Minute
 	// maxIdle bounds the unused sessions for one kind of caller.
 	maxIdle = 16
 )
@@ -95,7 +95,7 @@ func (p *Pool) Keep(l *Lease, clean bool) bool {
 		return false
 	}
 	p.idle[l.key] = append(p.idle[l.key], l)
-	l.expiry = time.AfterFunc(Idle, func() { p.expire(l) })
+	l.expiry = time.AfterFunc(idleTime, func() { p.expire(l) })
 	return true
 }
 

@@ -55,14 +55,15 @@ func (l *Lot) Revive(t Terms, created time.Time, places []Place) (*Call, []*Offe
 	return pk, offers, pk.Admit()
 }
 
-// Lost says that a revived call cannot be taken up: its client is told when it
-// comes back.
+// Lost says that a revived call cannot be taken up, and waits for its client,
+// who is told so.
 func (pk *Call) Lost(why *ask.Error) {
 	pk.result.Err, pk.over = why, true
 	if pk.told {
 		pk.result.Err = lostWork(why)
 	}
 	close(pk.done)
+	pk.Await()
 }
 
 // Await begins the wait for the client of a revived call.

@@ -311,7 +311,6 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	if err != nil {
 		c.finish()
 		pk.Lost(lostCall(err))
-		pk.Await()
 		return err
 	}
 	plant.Kill("relay.resumed.parked")
