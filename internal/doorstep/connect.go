@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 )
 
 // asks reports whether somebody can be asked in the middle of a request.
@@ -23,13 +23,13 @@ type answered struct{ result, fault []byte }
 
 // connect asks for an account, and waits until there is one. It is nil when
 // the request is worth sending again.
-func (l *line) connect(ctx context.Context, sink relay.Sink, why error) error {
+func (l *line) connect(ctx context.Context, sink contract.Sink, why error) error {
 	cfg := &l.step.cfg
 	connected := cfg.Accounts.Want(l.hello.Principal, why)
 	gone, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	answers := make(chan answered, 1)
-	sink.Question(&relay.Question{
+	sink.Question(&contract.Question{
 		Kind: ask.Connect, Method: "elicitation/create", Params: l.question(), Gone: gone,
 		Reply: func(_ context.Context, result, fault []byte) error {
 			select {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -18,23 +20,23 @@ const (
 
 // conduct calls the backend. One that refuses until pages were opened
 // (-32042) has ended its call with that, so it is called anew when they were.
-func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (w *errand) conduct(ctx context.Context, out contract.Outgoing) (contract.Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
-		reply, err := pk.line.Call(ctx, out, sink)
+		reply, err := w.line.Call(ctx, out, w.sink)
 		if err != nil || string(reply.Msg.Field(reply.Msg.ErrorCode)) != "-32042" {
 			return reply, err
 		}
-		if err := pk.visit(ctx, &reply.Msg, agreed, sink); err != nil {
-			return Reply{}, err
+		if err := w.visit(ctx, &reply.Msg, agreed); err != nil {
+			return contract.Reply{}, err
 		}
 	}
-	return Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
+	return contract.Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+w.call.asker.backend+" wants the same page opened over and over.")
 }
 
 // visit has the pages opened that the backend names, each asked for once, and
 // waits until the backend says that they are finished, or a while.
-func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool, sink Sink) error {
+func (w *errand) visit(ctx context.Context, m *wire.Message, agreed map[string]bool) error {
 	var pages [][]byte
 	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
 		url, _ := wire.Unquote(wire.Get(m.Raw, at, "url").Of(m.Raw))
@@ -44,16 +46,16 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 		}
 	}
 	if len(agreed) == 0 {
-		return ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants pages opened and names none.")
+		return ask.Errorf(ask.BackendBroken, "Backend "+w.call.asker.backend+" wants pages opened and names none.")
 	}
 	gone, leave := context.WithCancelCause(ctx)
 	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
 	answers := make(chan ask.Answer, len(pages))
 	for _, params := range pages {
-		sink.Question(&Question{
+		w.sink.Question(&contract.Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
 			Reply: func(_ context.Context, result, _ []byte) error {
-				answers <- answerIn(result, wire.Span{End: len(result)})
+				answers <- question.AnswerIn(result, wire.Span{End: len(result)})
 				return nil
 			},
 		})
@@ -62,7 +64,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 		select {
 		case a := <-answers:
 			if a.Action != ask.Accept {
-				return ask.Errorf(ask.ClientCancelled, "The page that backend "+pk.call.asker.backend+" needs was not opened.")
+				return ask.Errorf(ask.ClientCancelled, "The page that backend "+w.call.asker.backend+" needs was not opened.")
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -71,7 +73,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	timer := time.NewTimer(visitWait)
 	defer timer.Stop()
 	select {
-	case <-pk.visited:
+	case <-w.visited:
 	case <-timer.C:
 	case <-ctx.Done():
 		return context.Cause(ctx)
