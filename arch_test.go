@@ -76,11 +76,19 @@ var importRules = []importRule{
 		why: "the desk runs questions wherever they come from and whoever answers them",
 	},
 	{
+		in: []string{"internal/contract"}, ours: []string{"ask", "internal/contract", "internal/desk", "internal/wire"},
+		why: "surfaces and backends are written against it, so it knows nobody who is",
+	},
+	{
+		in: []string{"internal/backend", "internal/bridge", "internal/doorstep"}, never: []string{"internal/relay", "internal/parking", "internal/lease"},
+		why: "a kind of server is written against the contract, and knows nothing of who calls it",
+	},
+	{
 		in: []string{"internal/surface"}, never: []string{"internal/backend", "internal/journal", "github.com/nats-io"},
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
-		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/desk", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{

@@ -8,11 +8,11 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/doorstep"
 	"github.com/answerback/answerback/internal/grant"
 	"github.com/answerback/answerback/internal/grant/oauth"
 	"github.com/answerback/answerback/internal/observe"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/surface/page"
 )
 
@@ -30,7 +30,7 @@ func (a account) Authorize(ctx context.Context, who ask.Principal) (mcp.Authoriz
 }
 
 // Refused says that the backend did not take one.
-func (a account) Refused(ctx context.Context, who ask.Principal, used mcp.Authorization, why relay.Challenge) bool {
+func (a account) Refused(ctx context.Context, who ask.Principal, used mcp.Authorization, why contract.Challenge) bool {
 	challenge := oauth.ParseChallenge(http.Header{"Www-Authenticate": why.Authenticate})
 	return a.grants.Refused(ctx, who, a.backend, grant.Use{Header: used.Header, Value: used.Value}, challenge)
 }
@@ -54,7 +54,7 @@ func (g *gateway) credentials(name string, c config.Backend) mcp.Credentials {
 
 // doorstep is where calls to a backend wait for an account, nil where none is
 // needed.
-func (g *gateway) doorstep(name string, c config.Backend) (relay.Doorstep, error) {
+func (g *gateway) doorstep(name string, c config.Backend) (contract.Doorstep, error) {
 	if g.accounts == nil || c.Grant.IsZero() {
 		return nil, nil
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/observe"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -139,7 +139,7 @@ func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 
 // greet performs the legacy handshake.
 func greet(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
-	line, err := b.Open(ctx, relay.Hello{
+	line, err := b.Open(ctx, contract.Hello{
 		Principal: identity.Local,
 		Params:    []byte(`{"protocolVersion":"` + era.LatestLegacy + `","capabilities":{},"clientInfo":{"name":"answerback","version":"doctor"}}`),
 		Events:    nobody{},
@@ -166,7 +166,7 @@ type nobody struct{}
 
 func (nobody) Notify(*wire.Message) {}
 
-func (nobody) Question(q *relay.Question) {
+func (nobody) Question(q *contract.Question) {
 	_ = q.Reply(q.Gone, nil, era.ErrorObject(ask.Errorf(ask.NoClient, "No client is available: this is only an examination."), era.Legacy))
 }
 

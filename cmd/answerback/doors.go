@@ -14,11 +14,11 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/egress"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/identity/bearer"
 	"github.com/answerback/answerback/internal/identity/signin"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/events"
 	"github.com/answerback/answerback/internal/surface/mcp"
@@ -185,18 +185,18 @@ func isLoopback(address string) bool {
 var errNotLocal = errors.New("nobody has to authenticate here, but only programs on this machine are let in")
 
 // authenticate says who calls, and what they may use.
-func (d *doors) authenticate(r *http.Request) (relay.Caller, error) {
+func (d *doors) authenticate(r *http.Request) (contract.Caller, error) {
 	if d.open {
 		if from := d.guard.Client(r); !d.anyone && from.IsValid() && !from.IsLoopback() {
-			return relay.Caller{}, errNotLocal
+			return contract.Caller{}, errNotLocal
 		}
-		return relay.Caller{Principal: identity.Local}, nil
+		return contract.Caller{Principal: identity.Local}, nil
 	}
 	person, err := d.bearer.Authenticate(r)
 	if err != nil {
-		return relay.Caller{}, err
+		return contract.Caller{}, err
 	}
-	caller := relay.Caller{Principal: person.Principal}
+	caller := contract.Caller{Principal: person.Principal}
 	if access := d.rules.For(person); !access.Everything() {
 		caller.Access = access
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
@@ -107,7 +108,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		return nil, err
 	}
 	var pages relay.Pages
-	authenticate := func(*http.Request) (relay.Caller, error) { return relay.Caller{}, errNotLocal }
+	authenticate := func(*http.Request) (contract.Caller, error) { return contract.Caller{}, errNotLocal }
 	if d != nil {
 		pages, authenticate = d, d.authenticate
 	}
@@ -115,7 +116,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
 		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, Ring: ring, Catalog: g.catalog, Log: log,
-		Cross: func(x relay.Crossing) (relay.Line, error) {
+		Cross: func(x contract.Crossing) (contract.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},
 		Info: fmt.Appendf(nil, `{"name":"answerback","version":%q}`, version),
@@ -132,7 +133,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	g.surface, err = surface.New(surface.Config{
 		Gateway:      surface.Through(g.relay),
 		Authenticate: authenticate,
-		Local:        relay.Caller{Principal: identity.Local},
+		Local:        contract.Caller{Principal: identity.Local},
 		Ring:         ring, Home: home, Log: log,
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -21,22 +21,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server is a modern server that a test answers for.
 type server struct {
-	serve func(ctx context.Context, m *wire.Message, h http.Header, sink relay.Sink) string
+	serve func(ctx context.Context, m *wire.Message, h http.Header, sink contract.Sink) string
 
 	mu   sync.Mutex
 	seen []wire.Message
 }
 
-func (s *server) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (s *server) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	m := scan(string(wire.Splice(nil, out.Msg.Raw, out.Edits...)))
 	s.mu.Lock()
 	s.seen = append(s.seen, m)
 	s.mu.Unlock()
 	raw := s.serve(ctx, &m, out.Params, sink)
 	if ctx.Err() != nil {
-		return relay.Reply{}, context.Cause(ctx)
+		return contract.Reply{}, context.Cause(ctx)
 	}
-	return relay.Reply{Msg: scan(raw), Status: 200}, nil
+	return contract.Reply{Msg: scan(raw), Status: 200}, nil
 }
 
 func (s *server) Welcome() wire.Message                { return wire.Message{} }
@@ -47,7 +47,7 @@ func (s *server) Close(context.Context)                {}
 
 // client is the sink and the events of a legacy client.
 type client struct {
-	answer func(q *relay.Question) (result, fault string)
+	answer func(q *contract.Question) (result, fault string)
 
 	mu       sync.Mutex
 	asked    []string
@@ -60,7 +60,7 @@ func (c *client) Notify(m *wire.Message) {
 	c.notified = append(c.notified, string(m.Raw))
 }
 
-func (c *client) Question(q *relay.Question) {
+func (c *client) Question(q *contract.Question) {
 	c.mu.Lock()
 	c.asked = append(c.asked, q.Method+" "+string(q.Params))
 	c.mu.Unlock()
@@ -99,7 +99,7 @@ const hello = `{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{},
 func open(t *testing.T, s *server, c *client) *Line {
 	t.Helper()
 	l, err := Open(Config{
-		Crossing: relay.Crossing{Backend: "b", Far: s, Discovered: scan(discovered), Hello: relay.Hello{Params: []byte(hello), Events: c}},
+		Crossing: contract.Crossing{Backend: "b", Far: s, Discovered: scan(discovered), Hello: contract.Hello{Params: []byte(hello), Events: c}},
 		Log:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func open(t *testing.T, s *server, c *client) *Line {
 func call(t *testing.T, l *Line, c *client, raw string) wire.Message {
 	t.Helper()
 	m := scan(raw)
-	r, err := l.Call(context.Background(), relay.Outgoing{Msg: &m, Name: "t"}, c)
+	r, err := l.Call(context.Background(), contract.Outgoing{Msg: &m, Name: "t"}, c)
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
@@ -135,7 +135,7 @@ func TestWelcomeIsMadeFromDiscover(t *testing.T) {
 // Every request carries what the modern era demands, and the result loses
 // only what the legacy era does not have.
 func TestRequestsAreModernised(t *testing.T) {
-	s := &server{serve: func(_ context.Context, m *wire.Message, _ http.Header, _ relay.Sink) string {
+	s := &server{serve: func(_ context.Context, m *wire.Message, _ http.Header, _ contract.Sink) string {
 		return reply(m, `{"resultType":"complete","x":1.10}`)
 	}}
 	l, c := open(t, s, &client{}), &client{}
@@ -162,7 +162,7 @@ func TestRequestsAreModernised(t *testing.T) {
 func TestRoundsUntilComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		s.serve = func(_ context.Context, m *wire.Message, _ http.Header, _ relay.Sink) string {
+		s.serve = func(_ context.Context, m *wire.Message, _ http.Header, _ contract.Sink) string {
 			switch len(s.seen) {
 			case 1:
 				return reply(m, `{"resultType":"input_required","inputRequests":{"a<":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}},"x":1.10}},"b":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}},"requestState":"s\u00e9<"}`)
@@ -173,7 +173,7 @@ func TestRoundsUntilComplete(t *testing.T) {
 			}
 			return reply(m, `{"resultType":"complete","ok":true}`)
 		}
-		c := &client{answer: func(q *relay.Question) (string, string) { return `{"for":"` + q.Method + `","n":1.10}`, "" }}
+		c := &client{answer: func(q *contract.Question) (string, string) { return `{"for":"` + q.Method + `","n":1.10}`, "" }}
 		l := open(t, s, c)
 		start := time.Now()
 		if r := call(t, l, c, toolCall); string(r.Field(r.Result)) != `{"ok":true}` {
@@ -208,10 +208,10 @@ func TestRoundsUntilComplete(t *testing.T) {
 // A client that refuses a question with an error ends the call with it: the
 // modern era has no place for it.
 func TestClientErrorEndsTheCall(t *testing.T) {
-	s := &server{serve: func(_ context.Context, m *wire.Message, _ http.Header, _ relay.Sink) string {
+	s := &server{serve: func(_ context.Context, m *wire.Message, _ http.Header, _ contract.Sink) string {
 		return reply(m, `{"resultType":"input_required","inputRequests":{"b":{"method":"sampling/createMessage","params":{}}}}`)
 	}}
-	c := &client{answer: func(*relay.Question) (string, string) { return "", `{"code":-1,"message":"no","data":1.10}` }}
+	c := &client{answer: func(*contract.Question) (string, string) { return "", `{"code":-1,"message":"no","data":1.10}` }}
 	r := call(t, open(t, s, c), c, toolCall)
 	if string(r.Field(r.Error)) != `{"code":-1,"message":"no","data":1.10}` || len(s.seen) != 1 {
 		t.Errorf("after %d requests: %s", len(s.seen), r.Raw)
@@ -224,13 +224,13 @@ func TestClientErrorEndsTheCall(t *testing.T) {
 func TestPagesAreAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
-		s.serve = func(_ context.Context, m *wire.Message, _ http.Header, _ relay.Sink) string {
+		s.serve = func(_ context.Context, m *wire.Message, _ http.Header, _ contract.Sink) string {
 			if len(s.seen) < 4 {
 				return reply(m, `{"resultType":"input_required","inputRequests":{"u":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com/"}}}}`)
 			}
 			return reply(m, `{"resultType":"complete"}`)
 		}
-		c := &client{answer: func(*relay.Question) (string, string) { return `{"action":"accept"}`, "" }}
+		c := &client{answer: func(*contract.Question) (string, string) { return `{"action":"accept"}`, "" }}
 		call(t, open(t, s, c), c, toolCall)
 		if len(c.asked) != 1 {
 			t.Fatalf("asked %d times", len(c.asked))
@@ -248,7 +248,7 @@ func TestPagesAreAskedForOnce(t *testing.T) {
 func TestHeadersAreDerivedFromSchemas(t *testing.T) {
 	var got http.Header
 	s := &server{}
-	s.serve = func(_ context.Context, m *wire.Message, h http.Header, _ relay.Sink) string {
+	s.serve = func(_ context.Context, m *wire.Message, h http.Header, _ contract.Sink) string {
 		switch {
 		case m.Method() == "tools/list":
 			return reply(m, `{"tools":[{"name":"t","inputSchema":{"properties":{"n":{"type":"integer","x-mcp-header":"Count"},"deep":{"properties":{"s":{"x-mcp-header":"text"}}}}}}]}`)
@@ -275,9 +275,9 @@ func TestHeadersAreDerivedFromSchemas(t *testing.T) {
 // ends, and its notifications lose the id that the client knows nothing of.
 func TestSubscriptionsListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		streams := make(chan relay.Sink, 4)
+		streams := make(chan contract.Sink, 4)
 		ended := make(chan string, 4)
-		s := &server{serve: func(ctx context.Context, m *wire.Message, _ http.Header, sink relay.Sink) string {
+		s := &server{serve: func(ctx context.Context, m *wire.Message, _ http.Header, sink contract.Sink) string {
 			ack := scan(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}`)
 			sink.Notify(&ack)
 			streams <- sink

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -28,14 +28,14 @@ type conversation struct {
 	line *Line
 	base wire.Message // the request in the modern form, without answers
 	name string
-	sink relay.Sink
+	sink contract.Sink
 
 	visited map[string]string // address of a page that the person agreed to open, to its elicitationId
 	idle    int               // rounds in a row in which nobody was asked
 	fresh   bool              // the server's schemas were read anew for this call
 }
 
-func (l *Line) newConversation(out relay.Outgoing, sink relay.Sink) (*conversation, error) {
+func (l *Line) newConversation(out contract.Outgoing, sink contract.Sink) (*conversation, error) {
 	edits := append(slices.Clone(out.Edits), era.Modernise(out.Msg, l.client())...)
 	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
 	base, err := wire.Scan(wire.Splice(nil, out.Msg.Raw, edits...), l.cfg.Scan)
@@ -46,7 +46,7 @@ func (l *Line) newConversation(out relay.Outgoing, sink relay.Sink) (*conversati
 }
 
 // run sends the request, and again with answers, until a result is complete.
-func (c *conversation) run(ctx context.Context) (relay.Reply, error) {
+func (c *conversation) run(ctx context.Context) (contract.Reply, error) {
 	var answers, state []byte
 	for range maxRounds {
 		reply, err := c.send(ctx, answers, state)
@@ -60,36 +60,36 @@ func (c *conversation) run(ctx context.Context) (relay.Reply, error) {
 			c.finished()
 			return c.legacy(reply)
 		default:
-			return relay.Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, "Backend "+c.line.cfg.Backend+" answered with a type of result that a legacy client cannot be given.")
+			return contract.Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, "Backend "+c.line.cfg.Backend+" answered with a type of result that a legacy client cannot be given.")
 		}
 		state = m.Field(m.ResultState)
 		var fault []byte
 		if answers, fault, err = c.inputs(ctx, m); err != nil {
-			return relay.Reply{Event: reply.Event}, err
+			return contract.Reply{Event: reply.Event}, err
 		}
 		if fault != nil {
 			return c.failed(fault, reply.Event)
 		}
 	}
-	return relay.Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+c.line.cfg.Backend+" asked in too many rounds of one call.")
+	return contract.Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+c.line.cfg.Backend+" asked in too many rounds of one call.")
 }
 
 // send makes one round's request: the same, under an id of its own, with what
 // was answered so far. A refusal for missing headers is answered once by
 // reading the schemas that name them.
-func (c *conversation) send(ctx context.Context, answers, state []byte) (relay.Reply, error) {
+func (c *conversation) send(ctx context.Context, answers, state []byte) (contract.Reply, error) {
 	for {
 		msg, err := c.round(answers, state)
 		if err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
-		reply, err := c.line.cfg.Far.Call(ctx, relay.Outgoing{Msg: msg, Name: c.name, Params: c.line.mirrored(&c.base)}, c.sink)
+		reply, err := c.line.cfg.Far.Call(ctx, contract.Outgoing{Msg: msg, Name: c.name, Params: c.line.mirrored(&c.base)}, c.sink)
 		if err != nil || c.fresh || !isHeaderMismatch(&reply.Msg) || c.base.Method() != "tools/call" {
 			return reply, err
 		}
 		c.fresh = true
 		if err := c.line.readTools(ctx); err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (c *conversation) pause(ctx context.Context, waits bool) error {
 }
 
 // legacy takes out of a result what only the modern era has.
-func (c *conversation) legacy(reply relay.Reply) (relay.Reply, error) {
+func (c *conversation) legacy(reply contract.Reply) (contract.Reply, error) {
 	m := &reply.Msg
 	if m.ResultType.IsZero() {
 		return reply, nil
@@ -187,8 +187,8 @@ func (c *conversation) legacy(reply relay.Reply) (relay.Reply, error) {
 }
 
 // failed ends the call with the error with which the client refused.
-func (c *conversation) failed(fault []byte, event bool) (relay.Reply, error) {
+func (c *conversation) failed(fault []byte, event bool) (contract.Reply, error) {
 	raw := append([]byte(`{"jsonrpc":"2.0","id":0,"error":`), fault...)
 	m, err := wire.Scan(append(raw, '}'), c.line.cfg.Scan)
-	return relay.Reply{Msg: m, Status: 200, Event: event}, err
+	return contract.Reply{Msg: m, Status: 200, Event: event}, err
 }

@@ -1,5 +1,5 @@
 // Package bridge makes a modern server a session for a legacy client: it is a
-// relay.Line over the server's stateless one.
+// contract.Line over the server's stateless one.
 //
 // The handshake is answered from server/discover, every request gets the
 // _meta of its era, and a result that wants input becomes questions on the

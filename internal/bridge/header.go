@@ -7,8 +7,8 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -88,7 +88,7 @@ func (l *Line) readTools(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		reply, err := l.cfg.Far.Call(ctx, relay.Outgoing{Msg: &m}, nothing{})
+		reply, err := l.cfg.Far.Call(ctx, contract.Outgoing{Msg: &m}, nothing{})
 		if err != nil {
 			return nil, err
 		}
@@ -107,5 +107,5 @@ func (l *Line) readTools(ctx context.Context) error {
 // nothing takes what comes beside the response of a request of our own.
 type nothing struct{}
 
-func (nothing) Notify(*wire.Message)     {}
-func (nothing) Question(*relay.Question) {}
+func (nothing) Notify(*wire.Message)        {}
+func (nothing) Question(*contract.Question) {}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -45,7 +45,7 @@ func (c *conversation) pose(ctx context.Context, m *wire.Message, member wire.Me
 		params = p.identified(params)
 	}
 	p.asked = true
-	c.sink.Question(&relay.Question{
+	c.sink.Question(&contract.Question{
 		Method: method, Params: params, Gone: gone,
 		Reply: func(_ context.Context, result, fault []byte) error {
 			p.answer(clone(result), clone(fault))

@@ -9,14 +9,14 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // Config is what a Line needs. All of it is required.
 type Config struct {
-	relay.Crossing
+	contract.Crossing
 	Log  *slog.Logger
 	Scan wire.Limits
 }
@@ -43,7 +43,7 @@ type Line struct {
 	wg     sync.WaitGroup
 }
 
-var _ relay.Line = (*Line)(nil)
+var _ contract.Line = (*Line)(nil)
 
 // maxSubscriptions bounds the resources that one session subscribes to.
 const maxSubscriptions = 1000
@@ -86,33 +86,33 @@ func (l *Line) Done() <-chan struct{} { return nil }
 func (l *Line) Notify(context.Context, []byte) error { return nil }
 
 // Call carries one request through as many rounds as it takes.
-func (l *Line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *Line) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	switch method := out.Msg.Method(); {
 	case strings.HasPrefix(method, "tasks/"):
 		// The two eras have different tasks under the same names.
-		return relay.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a legacy client and a modern backend.")
+		return contract.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a legacy client and a modern backend.")
 	case method == "logging/setLevel":
 		level := out.Msg.Text(out.Msg.Level)
 		l.level.Store(&level)
 		return l.done(out.Msg)
 	case method == "resources/subscribe", method == "resources/unsubscribe":
 		if err := l.subscribe(out.Msg.Text(out.Msg.URI), method == "resources/subscribe"); err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 		return l.done(out.Msg)
 	}
 	c, err := l.newConversation(out, sink)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	return c.run(ctx)
 }
 
 // done answers a request that the line itself serves.
-func (l *Line) done(msg *wire.Message) (relay.Reply, error) {
+func (l *Line) done(msg *wire.Message) (contract.Reply, error) {
 	raw := append([]byte(`{"jsonrpc":"2.0","id":`), msg.Field(msg.ID)...)
 	m, err := wire.Scan(append(raw, `,"result":{}}`...), l.cfg.Scan)
-	return relay.Reply{Msg: m, Status: 200}, err
+	return contract.Reply{Msg: m, Status: 200}, err
 }
 
 // client is how the client is described to the server.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -146,18 +146,18 @@ func (s *subscription) run(ctx context.Context, filter []byte) {
 	}
 }
 
-func (s *subscription) listen(ctx context.Context, filter []byte) (relay.Reply, error) {
+func (s *subscription) listen(ctx context.Context, filter []byte) (contract.Reply, error) {
 	l := s.line
 	raw := strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":"l`), l.ids.Add(1), 10)
 	raw = append(append(raw, `","method":"subscriptions/listen","params":{"notifications":`...), filter...)
 	m, err := wire.Scan(append(raw, "}}"...), l.cfg.Scan)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	if m, err = wire.Scan(wire.Splice(nil, m.Raw, era.Modernise(&m, l.client())...), l.cfg.Scan); err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
-	return l.cfg.Far.Call(ctx, relay.Outgoing{Msg: &m}, s)
+	return l.cfg.Far.Call(ctx, contract.Outgoing{Msg: &m}, s)
 }
 
 // Notify passes a change on, without the id of a subscription that the client
@@ -181,4 +181,4 @@ func (s *subscription) Notify(m *wire.Message) {
 }
 
 // Question refuses: nothing is asked on a subscription.
-func (s *subscription) Question(*relay.Question) {}
+func (s *subscription) Question(*contract.Question) {}

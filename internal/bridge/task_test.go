@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestTasksDoNotCross(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		result := `{"resultType":"complete"}`
-		s := &server{serve: func(ctx context.Context, m *wire.Message, _ http.Header, sink relay.Sink) string {
+		s := &server{serve: func(ctx context.Context, m *wire.Message, _ http.Header, sink contract.Sink) string {
 			if m.Method() == "subscriptions/listen" {
 				for _, raw := range []string{
 					`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"x","status":"working"}}`,
@@ -35,10 +35,10 @@ func TestTasksDoNotCross(t *testing.T) {
 		}}
 		c := &client{}
 		l, err := Open(Config{
-			Crossing: relay.Crossing{
+			Crossing: contract.Crossing{
 				Backend: "b", Far: s,
 				Discovered: scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"tasks":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`),
-				Hello:      relay.Hello{Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"list":{}},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{},"v/x":{}}}}`), Events: c},
+				Hello:      contract.Hello{Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"list":{}},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{},"v/x":{}}}}`), Events: c},
 			},
 			Log: slog.New(slog.DiscardHandler),
 		})
@@ -57,14 +57,14 @@ func TestTasksDoNotCross(t *testing.T) {
 		for _, unfit := range []string{`{"resultType":"task","taskId":"x"}`, `{"resultType":"vendor"}`} {
 			result = unfit
 			m := scan(toolCall)
-			if r, err := l.Call(context.Background(), relay.Outgoing{Msg: &m, Name: "t"}, c); ask.CodeOf(err) != ask.BackendBroken {
+			if r, err := l.Call(context.Background(), contract.Outgoing{Msg: &m, Name: "t"}, c); ask.CodeOf(err) != ask.BackendBroken {
 				t.Errorf("%s came through: %s, %v", unfit, r.Msg.Raw, err)
 			}
 		}
 		calls := len(s.seen)
 		for _, method := range []string{"tasks/get", "tasks/list", "tasks/result", "tasks/cancel"} {
 			m := scan(`{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{"taskId":"x"}}`)
-			if _, err := l.Call(context.Background(), relay.Outgoing{Msg: &m}, c); ask.CodeOf(err) != ask.UnknownMethod {
+			if _, err := l.Call(context.Background(), contract.Outgoing{Msg: &m}, c); ask.CodeOf(err) != ask.UnknownMethod {
 				t.Errorf("%s: %v", method, err)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 )
 
 // asks reports whether somebody can be asked in the middle of a request.
@@ -24,7 +24,7 @@ type answered struct{ result, fault []byte }
 
 // asked is a question of ours: what its backend would have kept of it.
 type asked struct {
-	*relay.Question
+	*contract.Question
 	answers chan answered
 	over    chan struct{} // closed when its end is stored
 	end     context.CancelCauseFunc
@@ -35,7 +35,7 @@ func (l *line) newAsked(ctx context.Context) *asked {
 	a := &asked{answers: make(chan answered, 1), over: make(chan struct{})}
 	gone, end := context.WithCancelCause(ctx)
 	a.end = end
-	a.Question = &relay.Question{
+	a.Question = &contract.Question{
 		Kind: ask.Connect, Method: "elicitation/create", Params: l.question(), Gone: gone,
 		Over: sync.OnceFunc(func() { close(a.over) }),
 		Reply: func(_ context.Context, result, fault []byte) error {
@@ -51,7 +51,7 @@ func (l *line) newAsked(ctx context.Context) *asked {
 
 // connect asks for an account, and waits until there is one. It is nil when
 // the request is worth sending again.
-func (l *line) connect(ctx context.Context, sink relay.Sink, out *relay.Outgoing, why error) error {
+func (l *line) connect(ctx context.Context, sink contract.Sink, out *contract.Outgoing, why error) error {
 	a := l.newAsked(ctx)
 	defer a.end(nil)
 	a.Resume = l.handle(out)

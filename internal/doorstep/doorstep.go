@@ -14,7 +14,7 @@ import (
 	"log/slog"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 )
 
 // Accounts are the accounts that people have connected to one backend. Safe
@@ -39,11 +39,11 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Doorstep opens lines to one backend. It implements relay.Doorstep and is
+// Doorstep opens lines to one backend. It implements contract.Doorstep and is
 // safe for concurrent use.
 type Doorstep struct{ cfg Config }
 
-var _ relay.Doorstep = (*Doorstep)(nil)
+var _ contract.Doorstep = (*Doorstep)(nil)
 
 // New makes a Doorstep.
 func New(cfg Config) (*Doorstep, error) {
@@ -55,7 +55,7 @@ func New(cfg Config) (*Doorstep, error) {
 
 // Open gives a line for hello. It is the backend's own as soon as there is an
 // account, and until then one that answers what can be answered without.
-func (d *Doorstep) Open(ctx context.Context, hello relay.Hello, open relay.Opener) (relay.Line, error) {
+func (d *Doorstep) Open(ctx context.Context, hello contract.Hello, open contract.Opener) (contract.Line, error) {
 	inner, err := open(ctx, hello)
 	if err != nil && ask.CodeOf(err) != ask.NotConnected {
 		return nil, err

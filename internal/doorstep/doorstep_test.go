@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func (a *accounts) has() bool {
 	}
 }
 
-var refused = ask.Wrap(ask.NotConnected, "Not connected.", &relay.Challenge{Status: 401})
+var refused = ask.Wrap(ask.NotConnected, "Not connected.", &contract.Challenge{Status: 401})
 
 // server is a backend that wants an account: for the handshake too, or for
 // calls only.
@@ -69,7 +69,7 @@ type server struct {
 
 func newServer() *server { return &server{accounts: newAccounts(), done: make(chan struct{})} }
 
-func (s *server) open(context.Context, relay.Hello) (relay.Line, error) {
+func (s *server) open(context.Context, contract.Hello) (contract.Line, error) {
 	if !s.late && !s.accounts.has() {
 		return nil, refused
 	}
@@ -81,15 +81,15 @@ func (s *server) Welcome() wire.Message {
 	return m
 }
 
-func (s *server) Call(_ context.Context, out relay.Outgoing, _ relay.Sink) (relay.Reply, error) {
+func (s *server) Call(_ context.Context, out contract.Outgoing, _ contract.Sink) (contract.Reply, error) {
 	if !s.accounts.has() || s.never {
-		return relay.Reply{}, refused
+		return contract.Reply{}, refused
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ran++
 	m, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":`+string(out.Msg.Field(out.Msg.ID))+`,"result":{"ran":"`+out.Msg.Method()+`"}}`), wire.Limits{})
-	return relay.Reply{Msg: m, Status: 200}, err
+	return contract.Reply{Msg: m, Status: 200}, err
 }
 
 func (s *server) Notify(_ context.Context, msg []byte) error {
@@ -106,29 +106,29 @@ func (s *server) Close(context.Context) { s.mu.Lock(); s.closed++; s.mu.Unlock()
 // client takes what comes for a call, and for the session.
 type client struct {
 	mu        sync.Mutex
-	questions chan *relay.Question
+	questions chan *contract.Question
 	told      []string
 }
 
-func newClient() *client { return &client{questions: make(chan *relay.Question, 8)} }
+func newClient() *client { return &client{questions: make(chan *contract.Question, 8)} }
 
 func (c *client) Notify(msg *wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told = append(c.told, msg.Method())
 }
-func (c *client) Question(q *relay.Question) {
+func (c *client) Question(q *contract.Question) {
 	context.AfterFunc(q.Gone, q.Over)
 	c.questions <- q
 }
 func (c *client) Lost(*ask.Error) {}
 
-func openLine(t *testing.T, s *server, c *client, change func(*Config)) relay.Line {
+func openLine(t *testing.T, s *server, c *client, change func(*Config)) contract.Line {
 	t.Helper()
 	return openFor(t, s, c, false, change)
 }
 
-func openFor(t *testing.T, s *server, c *client, links bool, change func(*Config)) relay.Line {
+func openFor(t *testing.T, s *server, c *client, links bool, change func(*Config)) contract.Line {
 	t.Helper()
 	cfg := Config{Backend: "docs", Accounts: s.accounts, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
@@ -138,7 +138,7 @@ func openFor(t *testing.T, s *server, c *client, links bool, change func(*Config
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := d.Open(t.Context(), relay.Hello{Principal: ann, Params: []byte(`{"protocolVersion":"2025-06-18"}`), Events: c, Links: links}, s.open)
+	l, err := d.Open(t.Context(), contract.Hello{Principal: ann, Params: []byte(`{"protocolVersion":"2025-06-18"}`), Events: c, Links: links}, s.open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,21 +146,21 @@ func openFor(t *testing.T, s *server, c *client, links bool, change func(*Config
 	return l
 }
 
-func request(t *testing.T, method, name string) relay.Outgoing {
+func request(t *testing.T, method, name string) contract.Outgoing {
 	t.Helper()
 	m, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":"7","method":"`+method+`","params":{"name":"`+name+`"}}`), wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return relay.Outgoing{Msg: &m, Name: name}
+	return contract.Outgoing{Msg: &m, Name: name}
 }
 
 type ended struct {
-	reply relay.Reply
+	reply contract.Reply
 	err   error
 }
 
-func call(t *testing.T, l relay.Line, c *client, out relay.Outgoing) chan ended {
+func call(t *testing.T, l contract.Line, c *client, out contract.Outgoing) chan ended {
 	t.Helper()
 	end := make(chan ended, 1)
 	go func() {
@@ -391,7 +391,7 @@ func TestOtherErrorsOfTheHandshakePass(t *testing.T) {
 		t.Fatal(err)
 	}
 	down := ask.Errorf(ask.BackendUnreachable, "Down.")
-	if _, err := d.Open(t.Context(), relay.Hello{}, func(context.Context, relay.Hello) (relay.Line, error) { return nil, down }); err != down {
+	if _, err := d.Open(t.Context(), contract.Hello{}, func(context.Context, contract.Hello) (contract.Line, error) { return nil, down }); err != down {
 		t.Errorf("%v", err)
 	}
 	if _, err := New(Config{}); err == nil {

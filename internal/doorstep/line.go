@@ -6,7 +6,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -17,8 +17,8 @@ const maxTries = 3
 // line is one session, before and after there is an account.
 type line struct {
 	step    *Doorstep
-	hello   relay.Hello
-	open    relay.Opener
+	hello   contract.Hello
+	open    contract.Opener
 	welcome wire.Message
 
 	done    chan struct{} // closed when the backend ended the session
@@ -27,14 +27,14 @@ type line struct {
 
 	opening sync.Mutex // held while the backend's line is being opened
 	mu      sync.Mutex
-	inner   relay.Line // nil until there is an account
-	ready   []byte     // the client's word that the handshake is over
+	inner   contract.Line // nil until there is an account
+	ready   []byte        // the client's word that the handshake is over
 	listens bool
 	closed  bool
 	offered bool // the client was shown our own tool
 }
 
-var _ relay.Line = (*line)(nil)
+var _ contract.Line = (*line)(nil)
 
 func (l *line) Welcome() wire.Message { return l.welcome }
 
@@ -43,12 +43,12 @@ func (l *line) Done() <-chan struct{} { return l.done }
 // Call sends a request on. One that the backend refuses for want of an
 // account waits for it, where somebody can be asked, and is sent again: what
 // was refused was not executed.
-func (l *line) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *line) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.call(ctx, out, sink, 1)
 }
 
 // call is Call from a try on.
-func (l *line) call(ctx context.Context, out relay.Outgoing, sink relay.Sink, try int) (relay.Reply, error) {
+func (l *line) call(ctx context.Context, out contract.Outgoing, sink contract.Sink, try int) (contract.Reply, error) {
 	method := out.Msg.Method()
 	for ; ; try++ {
 		reply, err := l.try(ctx, &out, sink, try > 1)
@@ -70,19 +70,19 @@ func (l *line) call(ctx context.Context, out relay.Outgoing, sink relay.Sink, tr
 }
 
 // ends ends a call that waited in vain.
-func (l *line) ends(ctx context.Context, msg *wire.Message, why error) (relay.Reply, error) {
+func (l *line) ends(ctx context.Context, msg *wire.Message, why error) (contract.Reply, error) {
 	if ctx.Err() != nil {
-		return relay.Reply{}, context.Cause(ctx)
+		return contract.Reply{}, context.Cause(ctx)
 	}
 	return l.fails(msg, why)
 }
 
 // try sends a request, on a session that it opens where there is none. It has
 // waited for an account where waited is set.
-func (l *line) try(ctx context.Context, out *relay.Outgoing, sink relay.Sink, waited bool) (relay.Reply, error) {
+func (l *line) try(ctx context.Context, out *contract.Outgoing, sink contract.Sink, waited bool) (contract.Reply, error) {
 	inner, err := l.session(ctx)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	if l.isOurs(out, waited) {
 		return l.connected(out.Msg)
@@ -92,7 +92,7 @@ func (l *line) try(ctx context.Context, out *relay.Outgoing, sink relay.Sink, wa
 
 // session gives the backend's line, and opens it where that has become
 // possible.
-func (l *line) session(ctx context.Context) (relay.Line, error) {
+func (l *line) session(ctx context.Context) (contract.Line, error) {
 	l.opening.Lock()
 	defer l.opening.Unlock()
 	if inner := l.current(); inner != nil {
@@ -125,14 +125,14 @@ func (l *line) session(ctx context.Context) (relay.Line, error) {
 	return inner, nil
 }
 
-func (l *line) current() relay.Line {
+func (l *line) current() contract.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inner
 }
 
 // watch makes the end of the backend's line that of this one.
-func (l *line) watch(inner relay.Line) {
+func (l *line) watch(inner contract.Line) {
 	l.watches.Go(func() {
 		select {
 		case <-inner.Done():

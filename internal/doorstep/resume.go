@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -20,7 +20,7 @@ type kept struct {
 }
 
 // handle describes a call that waits.
-func (l *line) handle(out *relay.Outgoing) []byte {
+func (l *line) handle(out *contract.Outgoing) []byte {
 	l.mu.Lock()
 	offered := l.offered
 	l.mu.Unlock()
@@ -37,7 +37,7 @@ var ready = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 
 // Resume takes up a call that waited here before a restart: it was not sent,
 // and is when the account is connected.
-func (d *Doorstep) Resume(hello relay.Hello, open relay.Opener, sink relay.Sink, handle []byte) (*relay.Resumed, error) {
+func (d *Doorstep) Resume(hello contract.Hello, open contract.Opener, sink contract.Sink, handle []byte) (*contract.Resumed, error) {
 	var k kept
 	if err := json.Unmarshal(handle, &k); err != nil {
 		return nil, ask.Wrap(ask.BadState, "A call that waited for an account cannot be read any more.", err)
@@ -52,12 +52,12 @@ func (d *Doorstep) Resume(hello relay.Hello, open relay.Opener, sink relay.Sink,
 		done: make(chan struct{}), quit: make(chan struct{}),
 	}
 	a := l.newAsked(context.Background())
-	wait := func(ctx context.Context) (relay.Reply, error) {
+	wait := func(ctx context.Context) (contract.Reply, error) {
 		defer a.end(nil)
 		if err := l.await(ctx, a, d.cfg.Accounts.Want(hello.Principal, nil)); err != nil {
 			return l.ends(ctx, &msg, err)
 		}
-		return l.call(ctx, relay.Outgoing{Msg: &msg, Name: k.Name}, sink, 2)
+		return l.call(ctx, contract.Outgoing{Msg: &msg, Name: k.Name}, sink, 2)
 	}
-	return &relay.Resumed{Line: l, Questions: []*relay.Question{a.Question}, Wait: wait}, nil
+	return &contract.Resumed{Line: l, Questions: []*contract.Question{a.Question}, Wait: wait}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -36,8 +36,8 @@ func TestAWaitingCallGoesOnAfterARestart(t *testing.T) {
 			<-ended
 
 			d := l.(*line).step
-			var told relay.Hello
-			r, err := d.Resume(relay.Hello{Principal: ann, Events: c}, func(ctx context.Context, h relay.Hello) (relay.Line, error) {
+			var told contract.Hello
+			r, err := d.Resume(contract.Hello{Principal: ann, Events: c}, func(ctx context.Context, h contract.Hello) (contract.Line, error) {
 				told = h
 				return s.open(ctx, h)
 			}, c, handle)
@@ -66,7 +66,7 @@ func TestAWaitingCallGoesOnAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, handle := range []string{"", "{}", `{"call":"e30="}`} {
-		if _, err := d.Resume(relay.Hello{}, nil, newClient(), []byte(handle)); ask.CodeOf(err) != ask.BadState {
+		if _, err := d.Resume(contract.Hello{}, nil, newClient(), []byte(handle)); ask.CodeOf(err) != ask.BadState {
 			t.Errorf("handle %q: %v", handle, err)
 		}
 	}
@@ -99,4 +99,4 @@ func TestNothingIsSentBeforeTheQuestionHasEnded(t *testing.T) {
 // slow is a client whose questions end when the test says so.
 type slow struct{ *client }
 
-func (c *slow) Question(q *relay.Question) { c.questions <- q }
+func (c *slow) Question(q *contract.Question) { c.questions <- q }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -52,7 +52,7 @@ func scan(raw []byte) (wire.Message, error) {
 
 // without answers a request in which nobody can be asked, while there is no
 // account: lists have what there is to see.
-func (l *line) without(msg *wire.Message, why error) (relay.Reply, error) {
+func (l *line) without(msg *wire.Message, why error) (contract.Reply, error) {
 	list := catalog.ByMethod(msg.Method())
 	switch {
 	case list == catalog.Tools:
@@ -67,36 +67,36 @@ func (l *line) without(msg *wire.Message, why error) (relay.Reply, error) {
 	case list != 0:
 		return l.result(msg, map[string]any{list.Member(): []any{}})
 	}
-	return relay.Reply{}, why
+	return contract.Reply{}, why
 }
 
 // isOurs reports whether a call is of the tool that only we have: it was shown
 // on this line, or the call waited for an account, before which nobody sees
 // another tool. A modern client lists and calls on different lines.
-func (l *line) isOurs(out *relay.Outgoing, waited bool) bool {
+func (l *line) isOurs(out *contract.Outgoing, waited bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return (l.offered || waited) && out.Name == toolName && out.Msg.Method() == "tools/call"
 }
 
 // connected answers a call of our own tool.
-func (l *line) connected(msg *wire.Message) (relay.Reply, error) {
+func (l *line) connected(msg *wire.Message) (contract.Reply, error) {
 	return l.text(msg, fmt.Sprintf("An account is connected to %s. Its tools can be listed and called now.", l.step.cfg.Backend), false)
 }
 
 // fails ends a call that does not go on. What the model can read is a result
 // of the tool; other requests have only errors.
-func (l *line) fails(msg *wire.Message, why error) (relay.Reply, error) {
+func (l *line) fails(msg *wire.Message, why error) (contract.Reply, error) {
 	e := ask.From(why)
 	if msg.Method() != "tools/call" || e.Code != ask.NotConnected || e.Data != nil {
-		return relay.Reply{}, why
+		return contract.Reply{}, why
 	}
 	return l.text(msg, e.Message, true)
 }
 
 // required ends a call with the address at which to connect, which a client
 // opens for its person before it calls again.
-func (l *line) required(msg *wire.Message) (relay.Reply, error) {
+func (l *line) required(msg *wire.Message) (contract.Reply, error) {
 	words := "To go on, connect your account with " + l.step.cfg.Backend + "."
 	return l.respond(msg, "error", map[string]any{
 		"code": codeURLRequired, "message": words,
@@ -106,7 +106,7 @@ func (l *line) required(msg *wire.Message) (relay.Reply, error) {
 	})
 }
 
-func (l *line) text(msg *wire.Message, words string, failed bool) (relay.Reply, error) {
+func (l *line) text(msg *wire.Message, words string, failed bool) (contract.Reply, error) {
 	result := map[string]any{"content": []any{map[string]string{"type": "text", "text": words}}}
 	if failed {
 		result["isError"] = true
@@ -114,17 +114,17 @@ func (l *line) text(msg *wire.Message, words string, failed bool) (relay.Reply, 
 	return l.result(msg, result)
 }
 
-func (l *line) result(msg *wire.Message, result map[string]any) (relay.Reply, error) {
+func (l *line) result(msg *wire.Message, result map[string]any) (contract.Reply, error) {
 	return l.respond(msg, "result", result)
 }
 
 // respond builds the response to a request, whose result or error it is.
-func (l *line) respond(msg *wire.Message, member string, value map[string]any) (relay.Reply, error) {
+func (l *line) respond(msg *wire.Message, member string, value map[string]any) (contract.Reply, error) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		return relay.Reply{}, ask.Wrap(ask.Internal, "A response could not be built.", err)
+		return contract.Reply{}, ask.Wrap(ask.Internal, "A response could not be built.", err)
 	}
 	raw := append([]byte(`{"jsonrpc":"2.0","id":`), msg.Field(msg.ID)...)
 	m, err := scan(append(append(append(raw, `,"`+member+`":`...), body...), '}'))
-	return relay.Reply{Msg: m, Status: 200}, err
+	return contract.Reply{Msg: m, Status: 200}, err
 }

@@ -123,6 +123,13 @@ func Number(e *ask.Error, era Era) int {
 	return codeInternal
 }
 
+// AppendResult appends the whole JSON-RPC response with a result. id is the raw
+// token of the request's id.
+func AppendResult(dst, id, result []byte) []byte {
+	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
+	return append(append(append(dst, `,"result":`...), result...), '}')
+}
+
 // AppendError appends the whole JSON-RPC error response for e. id is the raw
 // token of the request's id; where it is nil, a legacy response has a null id
 // and a modern one none.

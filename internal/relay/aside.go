@@ -3,18 +3,21 @@ package relay
 import (
 	"bytes"
 	"context"
+	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // way is how a request of a legacy session gets to its backend.
 type way struct {
 	entry *Entry
-	line  Line
-	out   Outgoing
-	sink  Sink
+	line  contract.Line
+	out   contract.Outgoing
+	sink  contract.Sink
 }
 
 func (s *Session) way(ctx context.Context, c *call) (way, error) {
@@ -24,7 +27,7 @@ func (s *Session) way(ctx context.Context, c *call) (way, error) {
 	if c.msg.Method() == "tools/call" && !s.soloEntry.Filter.Allows(c.asker.name) {
 		return way{}, noTool(c.asker.name)
 	}
-	return way{s.soloEntry, s.soloLine, Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
+	return way{s.soloEntry, s.soloLine, contract.Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
 }
 
 // tells reports whether a request of this method may end before its call
@@ -39,7 +42,7 @@ func (s *Session) tells(method string) bool {
 
 // callAside carries a request whose call may outlive it, or takes part in the
 // call that it repeats.
-func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) Response {
+func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer contract.Peer) contract.Response {
 	// The client's bytes are free again when the request is over.
 	own := *msg
 	own.Raw = bytes.Clone(msg.Raw)
@@ -56,11 +59,11 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) R
 	defer stop()
 	resp, err := s.aside(life, c)
 	c.report(era.Legacy, resp, err)
-	if told, ok := toldResponse(id, own.Method(), err, era.Legacy); ok {
+	if told, ok := parking.CallAgain(id, own.Method(), err, era.Legacy); ok {
 		return told
 	}
 	if c.isAbandoned() || c.isSuspended() || cancelled(life, err) {
-		return Response{}
+		return contract.Response{}
 	}
 	if err != nil {
 		return failed(id, err, era.Legacy, resp.Event)
@@ -68,18 +71,18 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer Peer) R
 	return resp
 }
 
-func (s *Session) aside(life context.Context, c *call) (Response, error) {
+func (s *Session) aside(life context.Context, c *call) (contract.Response, error) {
 	w, err := s.way(life, c)
 	if err != nil {
 		c.finish()
-		return Response{}, err
+		return contract.Response{}, err
 	}
-	pk, err := s.relay.lot.again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
+	pk, err := s.relay.lot.Again(s.who, era.Legacy, c.asker.backend, c.asker.name, c.msg)
 	ctx := life
 	switch {
 	case err != nil:
 		c.finish()
-		return Response{}, err
+		return contract.Response{}, err
 	case pk != nil:
 		c.clock.relimit(s.relay.limits.CallCap) // the time that counts is that of the call which it repeats
 		defer c.finish()
@@ -88,30 +91,31 @@ func (s *Session) aside(life context.Context, c *call) (Response, error) {
 		ctx = context.WithoutCancel(life)
 		pk = s.launch(life, c, w)
 	}
-	reply, err := pk.serve(ctx, c.msg, w.sink)
+	reply, err := pk.Serve(ctx, c.msg, w.sink)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }
 
 // launch begins a call that may outlive its request, and the session.
-func (s *Session) launch(life context.Context, c *call, w way) *parked {
-	pk := s.relay.lot.newParked(w.entry, s.who, era.Legacy, s.manner)
-	lent := false // guarded by pk.mu
-	pk.call, c.pk, pk.line, pk.tasks = c, pk, w.line, false
-	pk.lend = func() { lent = true; s.lend() }
-	pk.release = func(bool) func() {
+func (s *Session) launch(life context.Context, c *call, w way) *parking.Call {
+	var lent atomic.Bool
+	t := w.entry.terms(s.who, era.Legacy, c.asker.name, s.caps, s.manner)
+	t.Tasks = false
+	t.Told = func() { lent.Store(true); s.lend() }
+	pk := s.relay.lot.New(t)
+	e := newErrand(pk)
+	e.line, e.sink = w.line, asideSink{w.sink, e}
+	e.release = func(bool) func() {
 		return func() {
-			pk.mu.Lock()
-			back := lent
-			pk.mu.Unlock()
-			if back {
+			if lent.Load() {
 				s.giveBack()
 			}
 		}
 	}
-	s.relay.running.Go(func() { pk.run(life, w.out, asideSink{w.sink, pk}) })
+	e.carries(c)
+	s.relay.running.Go(func() { e.run(life, w.out) })
 	return pk
 }
 
@@ -139,25 +143,18 @@ func (s *Session) giveBack() {
 // asideSink takes what the backend sends for a call of a legacy session that
 // may outlive its request.
 type asideSink struct {
-	Sink
-	pk *parked
+	contract.Sink
+	of *errand
 }
 
 // Notify passes a notification on: to who began the call, or to who repeats it.
 func (a asideSink) Notify(msg *wire.Message) {
-	if a.pk.passes() {
+	if a.of.pk.Passes() {
 		a.Sink.Notify(msg)
 		return
 	}
-	a.pk.tellNow(msg.Raw)
-}
-
-// passes reports whether notifications go straight to who began the call.
-func (pk *parked) passes() bool {
-	pk.mu.Lock()
-	defer pk.mu.Unlock()
-	return !pk.told && pk.manner.Hold == 0
+	a.of.Notify(msg)
 }
 
 // self finds the call behind a sink.
-func (a asideSink) self() *call { return a.pk.call }
+func (a asideSink) self() *call { return a.of.call }

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -18,8 +20,8 @@ import (
 type call struct {
 	asker asker
 	msg   *wire.Message
-	peer  Peer
-	pk    *parked // nil where the call ends with its request
+	peer  contract.Peer
+	pk    *parking.Call // nil where the call ends with its request
 	// changed takes list_changed notifications where the endpoint joins
 	// several backends; nil where they pass as they are.
 	changed func(method string) bool
@@ -35,7 +37,7 @@ type call struct {
 }
 
 // newCall starts the clock of a call and derives its life from ctx.
-func newCall(ctx context.Context, msg *wire.Message, peer Peer, a asker, work, limit time.Duration) (*call, context.Context) {
+func newCall(ctx context.Context, msg *wire.Message, peer contract.Peer, a asker, work, limit time.Duration) (*call, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &call{asker: a, msg: msg, peer: peer, cancel: cancel}
 	c.clock.start(exchange.Limits{Work: work, Total: limit, Away: limit}, c.end)
@@ -48,16 +50,12 @@ func (c *call) end(why *ask.Error) {
 	c.mu.Lock()
 	c.abandoned = c.abandoned || why.Code == ask.ClientCancelled
 	if c.suspended {
-		why = ErrSuspended
+		why = contract.ErrSuspended
 	}
 	c.mu.Unlock()
 	c.endAsks(ask.Abandoned, why)
 	c.cancel(why)
 }
-
-// ErrSuspended is why a call ends that goes on after a restart: its backend is
-// not told that anybody left.
-var ErrSuspended = ask.Errorf(ask.ShuttingDown, "The gateway is being restarted. The call goes on.")
 
 func (c *call) suspend() {
 	c.mu.Lock()
@@ -103,14 +101,14 @@ func (c *call) endAsks(how ask.Ending, why *ask.Error) {
 }
 
 // report tells how the call went. It is for calls in which a client waits.
-func (c *call) report(client era.Era, resp Response, err error) {
+func (c *call) report(client era.Era, resp contract.Response, err error) {
 	o := c.asker.relay.observe
 	if o == nil {
 		return
 	}
 	s := CallStats{Backend: c.asker.backend, Client: client}
 	s.Work, s.People = c.clock.spent()
-	if _, upstream := errors.AsType[*UpstreamError](err); err != nil && !upstream {
+	if _, upstream := errors.AsType[*contract.UpstreamError](err); err != nil && !upstream {
 		s.Code = ask.CodeOf(err)
 	}
 	s.Failed = s.Code == "" && (err != nil || resp.Failed)
@@ -126,7 +124,7 @@ func (c *call) Notify(msg *wire.Message) {
 }
 
 // Question carries a question of this call.
-func (c *call) Question(q *Question) {
+func (c *call) Question(q *contract.Question) {
 	c.asker.carry(q, c.peer, c)
 }
 

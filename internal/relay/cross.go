@@ -2,26 +2,18 @@ package relay
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/lease"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// Crossing is what it takes to serve a legacy session from a modern backend.
-type Crossing struct {
-	Backend    string
-	Far        Line         // the backend's stateless line
-	Hello      Hello        // the client's handshake
-	Discovered wire.Message // the backend's response to server/discover
-}
-
 // openLine opens a legacy session at a backend of either era, for a client
 // that declared caps in its handshake.
-func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello Hello) (Line, error) {
+func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello contract.Hello) (contract.Line, error) {
 	hello.Params = r.tellHello(e, caps, hello)
 	if e.Doorstep == nil {
 		return r.open(ctx, e.Backend, hello)
@@ -33,7 +25,7 @@ func (r *Relay) opener(b Backend) Opener {
 	return func(ctx context.Context, hello Hello) (Line, error) { return r.open(ctx, b, hello) }
 }
 
-func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) {
+func (r *Relay) open(ctx context.Context, b contract.Backend, hello contract.Hello) (contract.Line, error) {
 	line, err := b.Open(ctx, hello)
 	if err == nil {
 		return line, nil
@@ -46,11 +38,11 @@ func (r *Relay) open(ctx context.Context, b Backend, hello Hello) (Line, error) 
 	if err != nil {
 		return nil, err
 	}
-	return r.cross(Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
+	return r.cross(contract.Crossing{Backend: b.Name(), Far: far, Hello: hello, Discovered: discovered})
 }
 
 // tellHello gives the parameters of a handshake as the backend gets them.
-func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
+func (r *Relay) tellHello(e *Entry, caps era.Caps, hello contract.Hello) []byte {
 	obj, err := wire.Value(hello.Params)
 	if err != nil {
 		return hello.Params
@@ -71,7 +63,7 @@ func (r *Relay) tellHello(e *Entry, caps era.Caps, hello Hello) []byte {
 // legacy backend is crossed to; so is a modern one where the gateway drives:
 // then it takes the rounds on itself, as where somebody may have to connect an
 // account in the middle.
-func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (Line, error) {
+func (r *Relay) stateless(ctx context.Context, e *Entry, who ask.Principal, caps era.Caps, drive bool) (contract.Line, error) {
 	if e.Doorstep == nil {
 		discovered, err := e.Backend.Discover(ctx, who)
 		if err != nil {
@@ -137,20 +129,20 @@ func (x *crossed) Done() <-chan struct{}                { return nil }
 func (x *crossed) Close(context.Context)                {}
 
 // Call serves one round of a request.
-func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (x *crossed) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	msg := out.Msg
 	if len(out.Edits) > 0 {
 		m, err := wire.Scan(wire.Splice(nil, msg.Raw, out.Edits...), x.relay.limits.Scan)
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		msg = &m
 	}
 	switch method := msg.Method(); {
-	case isTask(method) && strings.HasPrefix(out.Name, ownTask):
-		return x.taskCall(ctx, msg, out.Name)
+	case isTask(method) && parking.Ours(out.Name):
+		return x.relay.lot.Task(ctx, x.who, out.Name, msg)
 	case era.Removed(method) || isTask(method):
-		return Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
+		return contract.Reply{}, ask.Errorf(ask.UnknownMethod, "There is no "+method+" between a modern client and a legacy backend.")
 	case method == "server/discover":
 		return x.discover(ctx, msg)
 	case method == "subscriptions/listen":
@@ -158,73 +150,33 @@ func (x *crossed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, err
 	}
 	pk, err := x.parked(ctx, msg, out.Name)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
-	return pk.serve(ctx, msg, sink)
+	return pk.Serve(ctx, msg, sink)
 }
 
 // parked begins a call, or finds the one that a retry belongs to.
-func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parked, error) {
+func (x *crossed) parked(ctx context.Context, msg *wire.Message, name string) (*parking.Call, error) {
 	if !msg.RequestState.IsZero() {
-		return x.relay.lot.attach(ctx, x.who, msg.Text(msg.RequestState))
+		return x.relay.lot.Attach(ctx, x.who, msg.Text(msg.RequestState))
 	}
-	return x.relay.lot.start(ctx, x, msg, name, func(pk *parked) (*lease, error) {
-		return x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, pk)
-	})
+	return x.begin(ctx, msg, name, func(w *errand) (*lease.Lease, error) { return x.lease(ctx, msg, w.event) })
 }
 
 // discover answers for a legacy backend from its handshake.
-func (x *crossed) discover(ctx context.Context, msg *wire.Message) (Reply, error) {
-	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, nil)
+func (x *crossed) discover(ctx context.Context, msg *wire.Message) (contract.Reply, error) {
+	l, err := x.lease(ctx, msg, nil)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
-	defer x.relay.pool.give(l, true)
-	w := l.line.Welcome()
+	defer x.relay.pool.Give(l, true)
+	w := l.Line().Welcome()
 	text, _ := wire.Unquote(wire.Get(w.Raw, w.Result, "instructions").Of(w.Raw))
 	body := era.DiscoverResult(era.Discovery{
 		Capabilities: x.entry.tasked(era.WithoutTasks(wire.Get(w.Raw, w.Result, "capabilities").Of(w.Raw))),
 		ServerInfo:   wire.Get(w.Raw, w.Result, "serverInfo").Of(w.Raw),
 		Instructions: text,
 	})
-	m, err := wire.Scan(result(msg.Field(msg.ID), body).Body, x.relay.limits.Scan)
-	return Reply{Msg: m, Status: 200}, err
-}
-
-// modernReply makes a legacy backend's reply one of the modern era.
-func modernReply(r *Relay, reply Reply, method string) (Reply, error) {
-	m := &reply.Msg
-	edits := era.Completed(m, method)
-	if m.Kind == wire.Failure {
-		reply.Status = 0
-		if code := string(m.Field(m.ErrorCode)); era.ModernCode(code) != code {
-			edits = append(edits, wire.Edit{Span: m.ErrorCode, With: []byte(era.ModernCode(code))})
-		}
-	}
-	if edits == nil {
-		return reply, nil
-	}
-	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edits...), r.limits.Scan)
-	reply.Msg = msg
-	return reply, err
-}
-
-// notTaken makes the modern error of a request that a legacy server did not
-// take. Some of them answer a method that they do not know with a bare HTTP
-// status; for one that MCP does not define that is what it means.
-func notTaken(err error, backend, method string) error {
-	status, _ := ask.From(err).Data["status"].(int)
-	if (status == http.StatusBadRequest || status == http.StatusNotFound) && !defined(method) {
-		return ask.Wrap(ask.UnknownMethod, "Backend "+backend+" does not know the method "+method+".", err)
-	}
-	return err
-}
-
-// defined reports whether both eras define a method of servers.
-func defined(method string) bool {
-	switch method {
-	case "tools/call", "prompts/get", "resources/read", "completion/complete":
-		return true
-	}
-	return catalog.ByMethod(method) != 0
+	m, err := wire.Scan(era.AppendResult(nil, msg.Field(msg.ID), body), x.relay.limits.Scan)
+	return contract.Reply{Msg: m, Status: 200}, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -16,10 +17,10 @@ import (
 func TestRefusalOfAMethodThatNobodyDefines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := 400
-		r := newRelay(t, legacyServer(func(context.Context, *wire.Message, Sink) (string, error) {
+		r := newRelay(t, legacyServer(func(context.Context, *wire.Message, contract.Sink) (string, error) {
 			return "", &ask.Error{Code: ask.BackendBroken, Message: "no", Data: map[string]any{"status": status}}
 		}))
-		do := func(method string) Response {
+		do := func(method string) contract.Response {
 			m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 			return r.Call(context.Background(), "old", alice, &m, nil, newPeer())
 		}
@@ -63,7 +64,9 @@ func TestLeasesAreExclusive(t *testing.T) {
 // capabilities are another session, and so is another client session.
 func TestSessionsHaveOneKindOfCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := legacyServer(func(_ context.Context, msg *wire.Message, _ Sink) (string, error) { return okTo(msg, "{}"), nil })
+		f := legacyServer(func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
+			return okTo(msg, "{}"), nil
+		})
 		r := newRelay(t, f)
 		for _, caps := range []string{`{"sampling":{}}`, `{"elicitation":{}}`, `{"sampling":{ }}`} {
 			m := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `}}}`)
@@ -109,7 +112,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 func TestRepliesAreModernised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := ""
-		r := newRelay(t, legacyServer(func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+		r := newRelay(t, legacyServer(func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 			return `{"jsonrpc":"2.0","id":` + string(msg.Field(msg.ID)) + `,` + body + `}`, nil
 		}))
 		for _, tt := range []struct{ method, body, want string }{
@@ -133,7 +136,7 @@ func TestRepliesAreModernised(t *testing.T) {
 // question makes the backend answer before the cancel reaches it.
 func TestCancelledCallIsOwedNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+		f := &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			q, replies, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			return okTo(msg, `{"reply":`+<-replies+`}`), nil
@@ -157,10 +160,10 @@ func TestCancelledCallIsOwedNothing(t *testing.T) {
 func TestQuestionEndsBeforeItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alive := make(chan bool, 1)
-		r := newRelay(t, legacyServer(func(ctx context.Context, _ *wire.Message, sink Sink) (string, error) {
+		r := newRelay(t, legacyServer(func(ctx context.Context, _ *wire.Message, sink contract.Sink) (string, error) {
 			gone, leave := context.WithCancel(context.Background())
 			defer leave()
-			sink.Question(&Question{Method: "elicitation/create", Params: []byte(anyForm), Gone: gone,
+			sink.Question(&contract.Question{Method: "elicitation/create", Params: []byte(anyForm), Gone: gone,
 				Reply: func(context.Context, []byte, []byte) error {
 					alive <- ctx.Err() == nil
 					return nil

@@ -5,36 +5,38 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // listen serves subscriptions/listen at a legacy backend, with a session of
 // its own, for as long as the client or the session lives.
-func (x *crossed) listen(ctx context.Context, msg *wire.Message, sink Sink) (Reply, error) {
+func (x *crossed) listen(ctx context.Context, msg *wire.Message, sink contract.Sink) (contract.Reply, error) {
 	s := &crossStream{id: msg.Field(msg.ID), sink: sink, relay: x.relay}
-	l, err := x.relay.pool.take(ctx, x.entry, x.who, x.caps, msg, s)
+	l, err := x.lease(ctx, msg, s.event)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	// The session has subscriptions that nobody after this client wants.
-	defer x.relay.pool.give(l, false)
-	l.line.Listen()
-	if err := s.acknowledge(x.agree(ctx, l, msg, s)); err != nil {
-		return Reply{}, err
+	defer x.relay.pool.Give(l, false)
+	line := l.Line()
+	line.Listen()
+	if err := s.acknowledge(x.agree(ctx, line, msg, s)); err != nil {
+		return contract.Reply{}, err
 	}
 	select {
 	case <-ctx.Done():
-		return Reply{}, context.Cause(ctx)
-	case <-l.line.Done():
+		return contract.Reply{}, context.Cause(ctx)
+	case <-line.Done():
 	}
 	m, err := wire.Scan(result(s.id, append(append([]byte(`{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":`), s.id...), `}}`...)).Body, x.relay.limits.Scan)
-	return Reply{Msg: m, Status: 200, Event: true}, err
+	return contract.Reply{Msg: m, Status: 200, Event: true}, err
 }
 
 // agree subscribes to what the client wants and the backend has, and gives
 // the filter of that.
-func (x *crossed) agree(ctx context.Context, l *lease, msg *wire.Message, s *crossStream) []byte {
-	w := l.line.Welcome()
+func (x *crossed) agree(ctx context.Context, line contract.Line, msg *wire.Message, s *crossStream) []byte {
+	w := line.Welcome()
 	caps := wire.Get(w.Raw, w.Result, "capabilities")
 	wanted := wire.Get(msg.Raw, msg.Params, "notifications")
 	b := []byte{'{'}
@@ -55,7 +57,7 @@ func (x *crossed) agree(ctx context.Context, l *lease, msg *wire.Message, s *cro
 	var uris []byte
 	for at := range wire.Elements(msg.Raw, wire.Get(msg.Raw, wanted, "resourceSubscriptions")) {
 		params := append(append([]byte(`{"uri":`), at.Of(msg.Raw)...), '}')
-		if _, err := own(ctx, x.relay, l.line, "resources/subscribe", params); err != nil {
+		if _, err := own(ctx, x.relay, line, "resources/subscribe", params); err != nil {
 			x.relay.log.Info("resource not subscribed to", "backend", x.entry.Backend.Name(), "err", err)
 			continue
 		}
@@ -76,7 +78,7 @@ func (x *crossed) agree(ctx context.Context, l *lease, msg *wire.Message, s *cro
 type crossStream struct {
 	relay *Relay
 	id    []byte
-	sink  Sink
+	sink  contract.Sink
 	lists [catalog.Templates + 1]bool
 
 	mu   sync.Mutex

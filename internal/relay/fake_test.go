@@ -14,10 +14,12 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -29,20 +31,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fakeServer struct {
 	name string
 	// serve answers one request with the raw response, whose id it must copy.
-	serve  func(ctx context.Context, msg *wire.Message, sink Sink) (string, error)
+	serve  func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error)
 	legacy bool   // it knows nothing of server/discover
 	caps   string // what it says there that it can; "" for nothing
 	// refuse makes Open fail.
 	refuse error
 
 	mu     sync.Mutex
-	opened []Hello
+	opened []contract.Hello
 	closed int
 }
 
 func (f *fakeServer) Name() string { return f.name }
 
-func (f *fakeServer) Open(_ context.Context, h Hello) (Line, error) {
+func (f *fakeServer) Open(_ context.Context, h contract.Hello) (contract.Line, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refuse != nil {
@@ -60,14 +62,14 @@ func (f *fakeServer) Discover(context.Context, ask.Principal) (wire.Message, err
 	return scan(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":` + caps + `}}`), f.refuse
 }
 
-func (f *fakeServer) Stateless(context.Context, ask.Principal) (Line, error) {
+func (f *fakeServer) Stateless(context.Context, ask.Principal) (contract.Line, error) {
 	if f.refuse != nil {
 		return nil, f.refuse
 	}
 	return &fakeLine{server: f}, nil
 }
 
-func (f *fakeServer) Resume(Hello, Sink, ...[]byte) (*Resumed, error) {
+func (f *fakeServer) Resume(contract.Hello, contract.Sink, ...[]byte) (*contract.Resumed, error) {
 	return nil, ask.Errorf(ask.BackendLost, "It cannot be taken up.")
 }
 
@@ -80,13 +82,13 @@ func (l *fakeLine) Welcome() wire.Message {
 	return scan(`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"f","version":"1"}}}`)
 }
 
-func (l *fakeLine) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (l *fakeLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	sent := scan(string(wire.Splice(nil, out.Msg.Raw, out.Edits...)))
 	raw, err := l.server.serve(ctx, &sent, sink)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
-	return Reply{Msg: scan(raw)}, nil
+	return contract.Reply{Msg: scan(raw)}, nil
 }
 
 func (l *fakeLine) Notify(context.Context, []byte) error { return nil }
@@ -128,8 +130,8 @@ func okTo(msg *wire.Message, result string) string {
 }
 
 // person is a caller who may use everything.
-func person(name string) Caller {
-	return Caller{Principal: ask.Principal{Issuer: "test", Subject: name}}
+func person(name string) contract.Caller {
+	return contract.Caller{Principal: ask.Principal{Issuer: "test", Subject: name}}
 }
 
 var alice = person("alice")
@@ -184,7 +186,7 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 			CallTimeout: time.Minute, CallCap: 24 * time.Hour, CallsPerSession: 4, StateAge: time.Hour,
 			Away: 5 * time.Minute, Round: 50 * time.Second, Parked: 8,
 		},
-		Cross: func(Crossing) (Line, error) { return nil, errors.New("no bridge here") },
+		Cross: func(contract.Crossing) (contract.Line, error) { return nil, errors.New("no bridge here") },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,9 +194,23 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 	return r
 }
 
+// park gives a relay a new lot, for that many calls of each caller, over what
+// was kept.
+func park(t *testing.T, r *Relay, each int, kept parking.Results) {
+	t.Helper()
+	lot, err := parking.New(parking.Config{
+		Desk: r.desk, Ring: r.ring, Results: kept, Home: "home", Log: r.log,
+		Limits: parking.Limits{Total: r.limits.CallCap, Away: r.limits.Away, Round: r.limits.Round, Each: each},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.lot = lot
+}
+
 const helloAll = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`
 
-func openSession(t *testing.T, r *Relay, peer Peer) *Session {
+func openSession(t *testing.T, r *Relay, peer contract.Peer) *Session {
 	t.Helper()
 	msg := scan(helloAll)
 	s, resp := r.Initialize(context.Background(), "", "session-1", alice, &msg, peer)
@@ -206,10 +222,10 @@ func openSession(t *testing.T, r *Relay, peer Peer) *Session {
 }
 
 // question makes a question whose reply the test receives.
-func newQuestion(method, params string) (*Question, <-chan string, context.CancelCauseFunc) {
+func newQuestion(method, params string) (*contract.Question, <-chan string, context.CancelCauseFunc) {
 	replies := make(chan string, 1)
 	gone, cancel := context.WithCancelCause(context.Background())
-	return &Question{
+	return &contract.Question{
 		Method: method, Params: []byte(params), Gone: gone,
 		Reply: func(_ context.Context, result, errObj []byte) error {
 			replies <- string(result) + string(errObj)
@@ -221,7 +237,7 @@ func newQuestion(method, params string) (*Question, <-chan string, context.Cance
 
 const anyForm = `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`
 
-func send(s *Session, peer Peer, raw string) wire.Message {
+func send(s *Session, peer contract.Peer, raw string) wire.Message {
 	msg := scan(raw)
 	resp := s.Call(context.Background(), &msg, peer)
 	if resp.Body == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/office"
@@ -30,7 +31,7 @@ func (r *Relay) formsFor(msg *wire.Message) bool {
 }
 
 // formCall serves a request of the extension.
-func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) Response {
+func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) contract.Response {
 	id := msg.Field(msg.ID)
 	body, err := r.formResult(ctx, by, msg)
 	if err != nil {
@@ -63,7 +64,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	}
 	who := desk.Viewer{Principal: by.Principal}
 	if msg.Method() == "elicitation/submit" {
-		if err := r.office.Submit(ctx, who, surface, p.ElicitationID, p.Responses); err != nil {
+		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, p.Responses); err != nil {
 			return nil, err
 		}
 		return struct {
@@ -74,12 +75,12 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	if p.ExtensionDuration < 0 || p.ExtensionDuration > office.MaxExtension.Milliseconds() {
 		return nil, ask.Errorf(ask.BadMessage, "extensionDuration must be a number of milliseconds, at most an hour.")
 	}
-	return r.office.Extend(ctx, who, surface, p.ElicitationID, longer)
+	return r.office.Extend(ctx, who, contract.MCP, p.ElicitationID, longer)
 }
 
 // formCall serves a request of the extension for a session, which is told what
 // becomes of the forms that it creates.
-func (s *Session) formCall(ctx context.Context, msg *wire.Message) Response {
+func (s *Session) formCall(ctx context.Context, msg *wire.Message) contract.Response {
 	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: &teller{s}}, msg, era.Legacy)
 }
 
@@ -160,7 +161,7 @@ func (s *Session) leaveForms(why *ask.Error) {
 
 // advertise adds the extension to what a server says that it can: in the
 // result of an initialize or a server/discover, for a client that knows it.
-func advertise(r *Relay, reply Reply, in era.Era) (Reply, error) {
+func advertise(r *Relay, reply contract.Reply, in era.Era) (contract.Reply, error) {
 	m := &reply.Msg
 	caps := wire.Get(m.Raw, m.Result, "capabilities")
 	if m.Kind != wire.Result || caps.IsZero() {

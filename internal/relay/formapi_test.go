@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -18,12 +19,12 @@ const (
 	createForm  = `{"mode":"form","formDefinition":{"id":"f","title":"Deploy","fields":[{"id":"region","type":"select","label":"Region","required":true,"options":["eu","us"]},{"id":"pw","type":"text","label":"PW","sensitive":true,"validation":{"minLength":3}}],"timeout":{"initial_timeout":120000,"warn_before":24000}}}`
 )
 
-func openWith(t *testing.T, r *Relay, peer Peer, caps string) (*Session, string) {
+func openWith(t *testing.T, r *Relay, peer contract.Peer, caps string) (*Session, string) {
 	t.Helper()
 	return openAt(t, r, "", peer, caps)
 }
 
-func openAt(t *testing.T, r *Relay, at string, peer Peer, caps string) (*Session, string) {
+func openAt(t *testing.T, r *Relay, at string, peer contract.Peer, caps string) (*Session, string) {
 	t.Helper()
 	msg := scan(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `,"clientInfo":{"name":"editor","version":"1"}}}`)
 	s, resp := r.Initialize(context.Background(), at, "session-1", alice, &msg, peer)
@@ -55,7 +56,7 @@ func wants(t *testing.T, what, got string, parts ...string) {
 
 // aServer answers everything with the method that it was called by.
 func aServer(name string) *fakeServer {
-	return &fakeServer{name: name, serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+	return &fakeServer{name: name, serve: func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		return okTo(msg, `{"passed":"`+msg.Method()+`","capabilities":{}}`), nil
 	}}
 }
@@ -131,7 +132,7 @@ func TestFormsAreForThoseWhoAsk(t *testing.T) {
 func TestModernClientCreatesAForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one")), newPeer()
-		call := func(who Caller, method, params string) wire.Message {
+		call := func(who contract.Caller, method, params string) wire.Message {
 			m := scan(request(method, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+modernForms+`},`+params[1:]))
 			return scan(string(r.Call(context.Background(), "one", who, &m, nil, peer).Body))
 		}
@@ -216,7 +217,7 @@ func TestClientIsWarned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := aServer("one")
-				server.serve = func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+				server.serve = func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 					q, replies, _ := newQuestion("elicitation/create", `{"formDefinition":{"id":"f","title":"T","fields":[],"timeout":{"initial_timeout":60000,"warn_before":10000}}}`)
 					sink.Question(q)
 					<-replies

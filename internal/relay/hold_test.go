@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -21,7 +22,7 @@ const withToken = `"progressToken":"p",`
 func TestHeldClientGetsTheResultAtOnce(t *testing.T) {
 	eras(t, func(t *testing.T, r *Relay, runs *atomic.Int64, c caller) {
 		r.clients = Clients{{Name: "du*", Version: "1.*", Hold: 40 * time.Second}}
-		done := make(chan Response)
+		done := make(chan contract.Response)
 		hold := func() {
 			go func() { done <- c.call(alice, "tools/call", `,"arguments":{}`, withToken) }()
 			synctest.Wait()
@@ -58,7 +59,7 @@ func TestHeldClientHearsOfProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		ask := asksFor(1, &runs)
-		r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+		r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			n := scan(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":5}}`)
 			sink.Notify(&n)
 			return ask(ctx, msg, sink)
@@ -128,7 +129,7 @@ func TestInstantDecline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := atomic.Int64{}
-				r := muted(t, &runs)
+				r := muted(t, &runs, nil)
 				if tt.doubt > 0 {
 					r.clients = Clients{{Name: "c", Doubt: tt.doubt}}
 				}

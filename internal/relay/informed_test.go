@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func (p *informedPeer) Unasked(kind ask.Kind, params []byte, page string) {
 // A peer that wants to know is told of the question that its client did not
 // declare it can be asked, and of no other.
 func TestUnaskedQuestionsAreTold(t *testing.T) {
-	r := newRelay(t, &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+	r := newRelay(t, &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		q, replies, _ := newQuestion("elicitation/create", anyForm)
 		sink.Question(q)
 		return okTo(msg, `{"reply":`+<-replies+`}`), nil
@@ -67,7 +68,7 @@ func TestEndOfALinkIsTold(t *testing.T) {
 	for _, followed := range []bool{false, true} {
 		peer := &informedPeer{newPeer(), make(chan string, 1)}
 		plain := newPeer()
-		for _, to := range []Peer{peer, plain} {
+		for _, to := range []contract.Peer{peer, plain} {
 			l := &link{peer: to, pages: anyPage{}}
 			if followed {
 				l.Followed()

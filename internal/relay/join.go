@@ -6,6 +6,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -27,11 +28,11 @@ type join struct {
 // is being opened, so that it is opened once; nothing else waits on it.
 type slot struct {
 	mu      sync.Mutex
-	backend Backend
-	line    Line
+	backend contract.Backend
+	line    contract.Line
 }
 
-func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Session, Response) {
+func (s *Session) openJoined(clientID []byte, offered string, caps []byte) (*Session, contract.Response) {
 	s.version = era.LatestLegacy
 	if e, ok := era.Of(offered); ok && e == era.Legacy {
 		s.version = offered
@@ -94,7 +95,7 @@ func joinedHello(params []byte, version string) []byte {
 
 // line gives the session's line to a backend, opening it at first use and
 // anew when it died.
-func (j *join) line(ctx context.Context, e *Entry) (Line, error) {
+func (j *join) line(ctx context.Context, e *Entry) (contract.Line, error) {
 	name := e.Backend.Name()
 	j.mu.Lock()
 	if j.closed {
@@ -119,7 +120,7 @@ func (j *join) line(ctx context.Context, e *Entry) (Line, error) {
 			return sl.line, nil
 		}
 	}
-	line, err := j.s.relay.openLine(ctx, e, j.s.caps, Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}, Links: j.s.caps.URL})
+	line, err := j.s.relay.openLine(ctx, e, j.s.caps, contract.Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}, Links: j.s.caps.URL})
 	if err != nil {
 		return nil, unwelcome(name, err)
 	}
@@ -144,21 +145,21 @@ func (j *join) line(ctx context.Context, e *Entry) (Line, error) {
 
 // unwelcome makes a backend's refusal of a handshake an error that names it.
 func unwelcome(name string, err error) error {
-	if _, ok := err.(*UpstreamError); ok {
+	if _, ok := err.(*contract.UpstreamError); ok {
 		return ask.Wrap(ask.BackendUnreachable, "The backend "+name+" refused the handshake of this protocol version.", err)
 	}
 	return err
 }
 
 // open gives the lines that are open now, with their backends' names.
-func (j *join) open() map[string]Line {
+func (j *join) open() map[string]contract.Line {
 	j.mu.Lock()
 	slots := make(map[string]*slot, len(j.slots))
 	for name, sl := range j.slots {
 		slots[name] = sl
 	}
 	j.mu.Unlock()
-	lines := make(map[string]Line, len(slots))
+	lines := make(map[string]contract.Line, len(slots))
 	for name, sl := range slots {
 		sl.mu.Lock()
 		if sl.line != nil {
@@ -224,7 +225,7 @@ func (j *join) notify(ctx context.Context, msg *wire.Message) {
 	}
 }
 
-func (j *join) send(ctx context.Context, name string, line Line, msg *wire.Message) {
+func (j *join) send(ctx context.Context, name string, line contract.Line, msg *wire.Message) {
 	if err := line.Notify(ctx, msg.Raw); err != nil {
 		j.s.relay.log.Warn("notification not delivered", "backend", name, "method", msg.Method(), "err", err)
 	}
@@ -243,7 +244,7 @@ func (e *joinEvents) Notify(msg *wire.Message) {
 	}
 }
 
-func (e *joinEvents) Question(q *Question) {
+func (e *joinEvents) Question(q *contract.Question) {
 	e.j.track(e.backend, q)
 	e.j.s.asker(e.backend, nil).carry(q, e.j.s.peer, callsOf(q)...)
 }
@@ -255,7 +256,7 @@ func (e *joinEvents) Lost(err *ask.Error) {
 
 // track remembers whose question a progress token of the client will mean,
 // until the question is gone.
-func (j *join) track(backend string, q *Question) {
+func (j *join) track(backend string, q *contract.Question) {
 	if q.Token == nil {
 		return
 	}

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
-func listing(items string) func(context.Context, *wire.Message, Sink) (string, error) {
-	return func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+func listing(items string) func(context.Context, *wire.Message, contract.Sink) (string, error) {
+	return func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		if msg.Method() == "tools/list" {
 			return okTo(msg, `{"tools":[`+items+`]}`), nil
 		}

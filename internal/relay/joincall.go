@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -16,13 +17,13 @@ import (
 const changeWait = 100 * time.Millisecond
 
 // call carries one request of a joined session.
-func (j *join) call(ctx context.Context, c *call) (Response, error) {
+func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
 	t, msg := j.s.seen(), c.msg
 	method := msg.Method()
 	if l := catalog.ByMethod(method); l != 0 {
 		body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))
 		if err != nil {
-			return Response{}, err
+			return contract.Response{}, err
 		}
 		return result(msg.Field(msg.ID), body), nil
 	}
@@ -31,11 +32,11 @@ func (j *join) call(ctx context.Context, c *call) (Response, error) {
 	}
 	w, err := j.way(ctx, c)
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	reply, err := w.line.Call(ctx, w.out, w.sink)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	if reply, err = j.s.explained(c.asker, reply); err != nil {
 		return Response{}, err
@@ -63,7 +64,7 @@ func (j *join) way(ctx context.Context, c *call) (way, error) {
 	if to.entry.Timeout > 0 {
 		c.clock.relimit(to.entry.Timeout)
 	}
-	return way{to.entry, line, Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}, nil
+	return way{to.entry, line, contract.Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}, nil
 }
 
 // joinSink is a call's sink on the joined endpoint, where a client's progress
@@ -73,7 +74,7 @@ type joinSink struct {
 	j *join
 }
 
-func (s joinSink) Question(q *Question) {
+func (s joinSink) Question(q *contract.Question) {
 	s.j.track(s.asker.backend, q)
 	s.call.Question(q)
 }
@@ -94,7 +95,7 @@ func (j *join) gather(ctx context.Context, t *table, l catalog.List) gathered {
 }
 
 // setLevel passes a log level to every line, those opened later included.
-func (j *join) setLevel(ctx context.Context, msg *wire.Message) Response {
+func (j *join) setLevel(ctx context.Context, msg *wire.Message) contract.Response {
 	level := append([]byte(nil), msg.Field(msg.Params)...)
 	j.mu.Lock()
 	j.level = level
@@ -107,7 +108,7 @@ func (j *join) setLevel(ctx context.Context, msg *wire.Message) Response {
 	return result(msg.Field(msg.ID), []byte("{}"))
 }
 
-func (j *join) sendLevel(ctx context.Context, name string, line Line, params []byte) {
+func (j *join) sendLevel(ctx context.Context, name string, line contract.Line, params []byte) {
 	welcome := line.Welcome()
 	caps := wire.Get(welcome.Raw, welcome.Result, "capabilities")
 	if wire.Get(welcome.Raw, caps, "logging").IsZero() {
@@ -119,7 +120,7 @@ func (j *join) sendLevel(ctx context.Context, name string, line Line, params []b
 }
 
 // own sends a request of the gateway's own on a line.
-func own(ctx context.Context, r *Relay, line Line, method string, params []byte) (Reply, error) {
+func own(ctx context.Context, r *Relay, line contract.Line, method string, params []byte) (contract.Reply, error) {
 	raw := append([]byte(nil), `{"jsonrpc":"2.0","id":"answerback","method":`...)
 	raw = wire.AppendString(raw, method)
 	if params != nil {
@@ -128,14 +129,14 @@ func own(ctx context.Context, r *Relay, line Line, method string, params []byte)
 	raw = append(raw, '}')
 	msg, err := wire.Scan(raw, r.limits.Scan)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
-	reply, err := line.Call(ctx, Outgoing{Msg: &msg}, silent{})
+	reply, err := line.Call(ctx, contract.Outgoing{Msg: &msg}, silent{})
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	if reply.Msg.Kind == wire.Failure {
-		return reply, &UpstreamError{Reply: reply}
+		return reply, &contract.UpstreamError{Reply: reply}
 	}
 	return reply, nil
 }
@@ -145,7 +146,7 @@ type silent struct{}
 
 func (silent) Notify(*wire.Message) {}
 
-func (silent) Question(q *Question) {
+func (silent) Question(q *contract.Question) {
 	ctx, cancel := context.WithTimeout(q.Gone, replyTime)
 	defer cancel()
 	_ = q.Reply(ctx, nil, era.ErrorObject(ask.Errorf(ask.NoClient, "No client is available: the gateway itself made this request."), era.Legacy))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -75,10 +76,10 @@ func joinedPage(r *Relay, t *table, l catalog.List, g gathered, cursor string) (
 
 // fetchView reads all pages of one list of one backend. meta is the modern
 // client's _meta, or nil on a legacy line.
-func fetchView(ctx context.Context, r *Relay, line Line, backend string, l catalog.List, meta []byte) (*catalog.View, error) {
+func fetchView(ctx context.Context, r *Relay, line contract.Line, backend string, l catalog.List, meta []byte) (*catalog.View, error) {
 	return catalog.AllPages(ctx, backend, l, func(ctx context.Context, cursor []byte) ([]byte, error) {
 		reply, err := own(ctx, r, line, l.Method(), listParams(meta, cursor))
-		if up, ok := errors.AsType[*UpstreamError](err); ok && isUnknownMethod(&up.Reply.Msg) {
+		if up, ok := errors.AsType[*contract.UpstreamError](err); ok && isUnknownMethod(&up.Reply.Msg) {
 			return []byte("{}"), nil
 		}
 		if err != nil {
@@ -90,7 +91,7 @@ func fetchView(ctx context.Context, r *Relay, line Line, backend string, l catal
 
 // named makes a backend's error response an error that names the backend.
 func named(backend string, err error) error {
-	if up, ok := err.(*UpstreamError); ok {
+	if up, ok := err.(*contract.UpstreamError); ok {
 		m := &up.Reply.Msg
 		said, _ := wire.Unquote(wire.Get(m.Raw, m.Error, "message").Of(m.Raw))
 		return ask.Wrap(ask.BackendBroken, "The backend "+backend+" answered with an error: "+said, err)
@@ -123,7 +124,7 @@ func listParams(meta, cursor []byte) []byte {
 
 // filterTools leaves tools that a filter hides out of a tools/list response.
 // Where it hides none the response is not touched.
-func filterTools(f catalog.Filter, reply Reply) (Reply, error) {
+func filterTools(f catalog.Filter, reply contract.Reply) (contract.Reply, error) {
 	raw := reply.Msg.Raw
 	tools := wire.Get(raw, reply.Msg.Result, "tools")
 	kept, hidden := []byte{'['}, false
@@ -143,7 +144,7 @@ func filterTools(f catalog.Filter, reply Reply) (Reply, error) {
 	}
 	msg, err := wire.Scan(wire.Splice(nil, raw, wire.Edit{Span: tools, With: append(kept, ']')}), wire.Limits{})
 	if err != nil {
-		return Reply{}, ask.Wrap(ask.Internal, "The list of tools could not be filtered.", err)
+		return contract.Reply{}, ask.Wrap(ask.Internal, "The list of tools could not be filtered.", err)
 	}
 	reply.Msg = msg
 	return reply, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -22,12 +23,12 @@ const (
 // listen serves subscriptions/listen at the joined endpoint: one stream at
 // each backend, one stream to the client. It ends with the client, or when
 // every backend has ended its stream.
-func (j *modernJoin) listen(ctx context.Context) (Response, error) {
+func (j *modernJoin) listen(ctx context.Context) (contract.Response, error) {
 	msg := j.call.msg
 	id := msg.Field(msg.ID)
 	tasks, err := j.taskFilter()
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	s := &subscription{join: j, id: id, acked: make(map[string]bool), waiting: len(j.table.entries)}
 	s.changes = catalog.NewDebouncer(changeWait, s.tellChanged)
@@ -90,9 +91,9 @@ func (j *modernJoin) listenAt(ctx context.Context, e *Entry, edits []wire.Edit, 
 	if err != nil {
 		return err
 	}
-	reply, err := line.Call(ctx, Outgoing{Msg: j.call.msg, Edits: edits}, to)
+	reply, err := line.Call(ctx, contract.Outgoing{Msg: j.call.msg, Edits: edits}, to)
 	if err == nil && reply.Msg.Kind == wire.Failure {
-		err = named(e.Backend.Name(), &UpstreamError{Backend: e.Backend.Name(), Reply: reply})
+		err = named(e.Backend.Name(), &contract.UpstreamError{Backend: e.Backend.Name(), Reply: reply})
 	}
 	return err
 }
@@ -230,6 +231,6 @@ func (s *backendStream) Notify(msg *wire.Message) {
 	s.send(msg.Raw)
 }
 
-func (s *backendStream) Question(q *Question) {
+func (s *backendStream) Question(q *contract.Question) {
 	asker{relay: s.join.relay, backend: s.backend}.refuse(q, ask.Errorf(ask.NoClient, "No client is available: the modern era has no questions on a subscription."))
 }

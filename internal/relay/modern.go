@@ -5,22 +5,23 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // Call carries one modern request. ctx ends when the client goes away, which
 // is its way to cancel; params are the request's Mcp-Param-* headers, or nil.
 // The request has passed era.CheckRequest.
-func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Message, params http.Header, peer Peer) Response {
+func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *wire.Message, params http.Header, peer contract.Peer) contract.Response {
 	id := msg.Field(msg.ID)
 	t := r.table.Load().seenBy(who.Access)
 	e := r.solo(t, at)
@@ -41,7 +42,7 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	defer c.finish()
 	rd.call = c
 
-	var resp Response
+	var resp contract.Response
 	var err error
 	if e != nil {
 		resp, err = rd.solo(ctx, e)
@@ -51,7 +52,7 @@ func (r *Relay) Call(ctx context.Context, at string, who Caller, msg *wire.Messa
 	if msg.Method() != "subscriptions/listen" {
 		c.report(era.Modern, resp, err)
 	}
-	if told, ok := toldResponse(id, msg.Method(), err, era.Modern); ok {
+	if told, ok := parking.CallAgain(id, msg.Method(), err, era.Modern); ok {
 		return told
 	}
 	if err != nil {
@@ -79,20 +80,20 @@ func (rd *round) Notify(msg *wire.Message) {
 }
 
 // Question carries a question of the call.
-func (rd *round) Question(q *Question) { rd.call.Question(q) }
+func (rd *round) Question(q *contract.Question) { rd.call.Question(q) }
 
 // self finds the call behind a sink.
 func (rd *round) self() *call { return rd.call }
 
-func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
+func (rd *round) solo(ctx context.Context, e *Entry) (contract.Response, error) {
 	method := rd.call.msg.Method()
 	to, err := rd.at(e, method)
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	reply, err := rd.forward(ctx, to)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	switch {
 	case method == "tools/list":
@@ -104,7 +105,7 @@ func (rd *round) solo(ctx context.Context, e *Entry) (Response, error) {
 		reply, err = advertise(rd.relay, reply, era.Modern)
 	}
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	return restore(reply, rd.call.msg.Field(rd.call.msg.ID)), nil
 }
@@ -130,21 +131,21 @@ func (rd *round) at(e *Entry, method string) (found, error) {
 // the reply fit for the client: a requestState is sealed before it leaves and
 // opened when it comes back, and no question and no type of result passes
 // that the client did not declare.
-func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
+func (rd *round) forward(ctx context.Context, to found) (contract.Reply, error) {
 	msg, edits := rd.call.msg, to.edits
 	name := to.entry.Backend.Name()
 	rd.call.asker.backend = name
 	state, ours, err := rd.openState(name)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	if state == nil && rd.tells(to) {
-		pk, err := rd.relay.lot.again(rd.who, era.Modern, name, to.own, msg)
+		pk, err := rd.relay.lot.Again(rd.who, era.Modern, name, to.own, msg)
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		if pk != nil {
-			reply, err := pk.serve(ctx, msg, rd)
+			reply, err := pk.Serve(ctx, msg, rd)
 			if err != nil {
 				return reply, err
 			}
@@ -153,7 +154,7 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	}
 	line, err := rd.line(ctx, to, ours)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	lazy := false
 	_, crosses := line.(*crossed)
@@ -167,14 +168,14 @@ func (rd *round) forward(ctx context.Context, to found) (Reply, error) {
 	if state != nil {
 		edits = append(edits, *state)
 	}
-	reply, err := line.Call(ctx, Outgoing{Msg: msg, Edits: sorted(edits), Name: to.own, Params: rd.params}, rd)
+	reply, err := line.Call(ctx, contract.Outgoing{Msg: msg, Edits: sorted(edits), Name: to.own, Params: rd.params}, rd)
 	if err != nil {
-		return Reply{Event: reply.Event}, err
+		return contract.Reply{Event: reply.Event}, err
 	}
 	if lazy && asksPerson(&reply.Msg) || !crosses && rd.keepsApart(to.entry, &reply.Msg) {
 		reply, err = rd.takeOver(ctx, to, reply)
 		if err != nil {
-			return Reply{Event: reply.Event}, err
+			return contract.Reply{Event: reply.Event}, err
 		}
 	}
 	if reply.Status == 0 {
@@ -199,8 +200,8 @@ func (rd *round) tell(e *Entry) []byte {
 
 // line gives the line for the request. A call that the gateway holds, and a
 // task of its own, are where it is.
-func (rd *round) line(ctx context.Context, to found, ours bool) (Line, error) {
-	if ours || isTask(rd.call.msg.Method()) && strings.HasPrefix(to.own, ownTask) {
+func (rd *round) line(ctx context.Context, to found, ours bool) (contract.Line, error) {
+	if ours || isTask(rd.call.msg.Method()) && parking.Ours(to.own) {
 		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps}, nil
 	}
 	return rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))
@@ -220,11 +221,11 @@ func statusOf(m *wire.Message) int {
 }
 
 // inputRequired checks the questions of a reply and seals its state.
-func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
+func (rd *round) inputRequired(backend string, reply contract.Reply) (contract.Reply, error) {
 	m := &reply.Msg
 	patience, err := rd.checkInputs(backend, m, m.InputRequests)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	var state *string
 	if !m.ResultState.IsZero() {
@@ -235,12 +236,12 @@ func (rd *round) inputRequired(backend string, reply Reply) (Reply, error) {
 	}
 	sealed, err := rd.sealState(backend, state, patience)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	edit := wire.Set(m.Raw, m.Result, m.ResultState, "requestState", wire.AppendString(nil, sealed))
 	msg, err := wire.Scan(wire.Splice(nil, m.Raw, edit), rd.relay.limits.Scan)
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
 	reply.Msg = msg
 	return reply, nil
@@ -301,14 +302,14 @@ type modernJoin struct {
 	table *table
 }
 
-func (j *modernJoin) do(ctx context.Context) (Response, error) {
+func (j *modernJoin) do(ctx context.Context) (contract.Response, error) {
 	msg := j.call.msg
 	id := msg.Field(msg.ID)
 	method := msg.Method()
 	if l := catalog.ByMethod(method); l != 0 {
 		body, err := joinedPage(j.relay, j.table, l, j.gather(ctx, l), msg.Text(msg.Cursor))
 		if err != nil {
-			return Response{}, err
+			return contract.Response{}, err
 		}
 		return result(id, complete(body)), nil
 	}
@@ -318,18 +319,18 @@ func (j *modernJoin) do(ctx context.Context) (Response, error) {
 	case "subscriptions/listen":
 		return j.listen(ctx)
 	case "resources/subscribe", "resources/unsubscribe":
-		return Response{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+": use subscriptions/listen.")
+		return contract.Response{}, ask.Errorf(ask.UnknownMethod, "The modern era has no "+method+": use subscriptions/listen.")
 	}
 	to, err := j.find(ctx)
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	if to.entry.Timeout > 0 {
 		j.call.clock.relimit(to.entry.Timeout)
 	}
 	reply, err := j.forward(ctx, to)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	return restore(reply, id), nil
 }

@@ -2,80 +2,26 @@ package relay
 
 import (
 	"context"
-	"iter"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/parking/parkingtest"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 const formAndTasks = `{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
-// memory keeps results for a test.
-type memory struct {
-	mu   sync.Mutex
-	kept map[string]shelved
-}
-
-type shelved struct {
-	value []byte
-	until time.Time
-}
-
-func (m *memory) Keep(_ context.Context, id string, value []byte, ttl time.Duration) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.kept[id] = shelved{value, time.Now().Add(ttl)}
-	return nil
-}
-
-func (m *memory) Kept(_ context.Context, id string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.kept[id]; time.Now().Before(s.until) {
-		return s.value, nil
-	}
-	return nil, nil
-}
-
-func (m *memory) Drop(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.kept, id)
-	return nil
-}
-
-func (m *memory) Below(_ context.Context, prefix string) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		for id, s := range m.kept {
-			if strings.HasPrefix(id, prefix+".") && time.Now().Before(s.until) && !yield(s.value, nil) {
-				return
-			}
-		}
-	}
-}
-
 // tasking is a relay in which calls of the server "old" may become tasks.
 func tasking(t *testing.T, runs *int) *Relay { return taskingWith(t, asksFor(1, runs)) }
 
-func taskingWith(t *testing.T, serve func(context.Context, *wire.Message, Sink) (string, error)) *Relay {
+func taskingWith(t *testing.T, serve func(context.Context, *wire.Message, contract.Sink) (string, error)) *Relay {
 	r := newRelay(t, legacyServer(serve))
-	r.results = &memory{kept: map[string]shelved{}}
+	park(t, r, 8, &parkingtest.Memory{})
 	r.table.Load().entries[0].Tasks = true
 	return r
-}
-
-// forget leaves of the calls only what was kept, as a restart does.
-func forget(r *Relay) {
-	r.lot.mu.Lock()
-	defer r.lot.mu.Unlock()
-	clear(r.lot.calls)
 }
 
 func taskOf(m wire.Message) string { return member(m, "taskId") }
@@ -95,7 +41,7 @@ func TestCallBecomesATask(t *testing.T) {
 			t.Fatalf("the call: %s", m.Raw)
 		}
 		id := taskOf(m)
-		get := func(who Caller) wire.Message {
+		get := func(who contract.Caller) wire.Message {
 			return callWith(r, who, formAndTasks, "tasks/get", `,"taskId":`+id)
 		}
 		m = get(alice)
@@ -123,6 +69,8 @@ func TestTaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		r := tasking(t, &runs)
+		kept := &parkingtest.Memory{}
+		park(t, r, 8, kept)
 		id := taskOf(callWith(r, alice, formAndTasks, "tools/call", ""))
 		if m := callWith(r, alice, formAndTasks, "tasks/cancel", `,"taskId":`+id); m.Kind != wire.Result {
 			t.Fatalf("the cancel: %s", m.Raw)
@@ -132,7 +80,7 @@ func TestTaskIsCancelled(t *testing.T) {
 			if m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id); member(m, "status") != `"cancelled"` {
 				t.Errorf("the task: %s", m.Raw)
 			}
-			forget(r)
+			park(t, r, 8, kept)
 		}
 		r.Close()
 	})
@@ -174,7 +122,7 @@ func TestTaskThatIsOverStays(t *testing.T) {
 // client would have got.
 func TestTaskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+		r := taskingWith(t, func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			q, reply, _ := newQuestion("elicitation/create", anyForm)
 			sink.Question(q)
 			<-reply
@@ -233,10 +181,12 @@ func TestUncollectedResponseIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		r := tasking(t, &runs)
+		kept := &parkingtest.Memory{}
+		park(t, r, 8, kept)
 		id := taskOf(callWith(r, alice, formAndTasks, "tools/call", ""))
 		callWith(r, alice, formAndTasks, "tasks/update", `,"taskId":`+id+`,"inputResponses":{"q1":{"action":"decline"}}`)
 		synctest.Wait()
-		forget(r)
+		park(t, r, 8, kept) // as after a restart
 		m := callWith(r, alice, formAndTasks, "tasks/get", `,"taskId":`+id)
 		if member(m, "status") != `"completed"` || !strings.Contains(member(m, "result"), `{"action":"decline"}`) {
 			t.Errorf("the task: %s", m.Raw)
@@ -314,30 +264,4 @@ func TestTaskSaysWhenItLastChanged(t *testing.T) {
 		}
 		r.Close()
 	})
-}
-
-// A response that comes while the client is being given its task is kept.
-func TestResponseThatMeetsItsTaskIsKept(t *testing.T) {
-	runs := 0
-	r := tasking(t, &runs)
-	msg := scan(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
-	pk := r.lot.newParked(&r.table.Load().entries[0], alice.Principal, era.Modern, Manner{})
-	c, _ := newCall(t.Context(), &msg, nil, asker{relay: r, backend: "old", who: alice.Principal}, time.Minute, time.Hour)
-	pk.call, pk.reply = c, Reply{Msg: scan(okTo(&msg, `{"n":7}`))}
-	if err := r.lot.admit(pk); err != nil {
-		t.Fatal(err)
-	}
-	pk.board(&msg, silent{})
-	if _, err := pk.becomeTask(&msg); err != nil {
-		t.Fatal(err)
-	}
-	c.finish()
-	pk.finished()
-	if len(r.results.(*memory).kept) != 1 {
-		t.Error("the response was not kept")
-	}
-	if _, err := pk.becomeTask(&msg); err != errStays {
-		t.Errorf("a call that is over became a task: %v", err)
-	}
-	r.Close()
 }

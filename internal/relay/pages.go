@@ -2,12 +2,15 @@ package relay
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -61,7 +64,7 @@ func (r *Relay) mute(e *Entry, who ask.Principal, caps era.Caps) bool {
 }
 
 // standing is the relay's for one question.
-func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
+func (k *carried) standing(e *Entry, kind ask.Kind, to contract.Peer) exchange.Standing {
 	a := k.asker
 	s := a.relay.standing(e, a.who, k.caps)
 	s.Kind, s.Live, s.Doubts = kind, to != nil, a.manner.Doubt > 0
@@ -71,7 +74,7 @@ func (k *carried) standing(e *Entry, kind ask.Kind, to Peer) exchange.Standing {
 }
 
 // ways says who is asked a question of this kind, and how they are reached.
-func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Ways) {
+func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee, desk.Ways) {
 	a, s := k.asker, k.standing(e, kind, to)
 	reach := s.Reach()
 	whom := ask.Addressee{Principal: a.who}
@@ -104,17 +107,45 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to Peer) (ask.Addressee, desk.Wa
 // is false where there is none for any of them.
 func (k *carried) admit() (some bool) {
 	for _, c := range k.calls {
-		if c.pk != nil && c.pk.lot.admit(c.pk) == nil {
+		if c.pk != nil && c.pk.Admit() == nil {
 			some = true
 		}
 	}
 	return some
 }
 
+// maxMessage bounds how much of a question is repeated to a client, in bytes.
+const maxMessage = 500
+
+// waitsOnPage notes for every call that a question may belong to that it
+// waits on its page.
+func (k *carried) waitsOnPage(a *ask.Ask) {
+	p := parking.Page{Link: k.asker.relay.pages.Link(a.ID), Group: a.Addressee.Group != ""}
+	if at, err := wire.Value(a.Params); err == nil {
+		text, _ := wire.Unquote(wire.Get(a.Params, at, "message").Of(a.Params))
+		p.Message = strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.done {
+		return
+	}
+	k.page = p.Link
+	unasked := !p.Group && era.CheckCaps(a.Kind, a.Params, k.asker.caps) != nil
+	for _, c := range k.calls {
+		if unasked {
+			inform(c.peer, a.Kind, a.Params, p.Link)
+		}
+		if c.pk != nil {
+			c.pk.Page(p)
+		}
+	}
+}
+
 // link shows an ask as a link to its page, at a client that can offer links
 // and has no form.
 type link struct {
-	peer     Peer
+	peer     contract.Peer
 	pages    Pages
 	tell     *teller     // where the client knows our extension
 	followed atomic.Bool // the person agreed to open it
@@ -148,7 +179,7 @@ func (l *link) Followed() { l.followed.Store(true) }
 // that wants to know hears why in either case.
 func (l *link) Withdraw(id string, why *ask.Error) {
 	followed := l.followed.Load()
-	if _, informed := l.peer.(Informed); informed || !followed {
+	if _, informed := l.peer.(contract.Informed); informed || !followed {
 		defer l.peer.Withdraw(id, why)
 	}
 	if !followed {

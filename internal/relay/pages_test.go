@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -21,7 +22,7 @@ const linkCaps = `{"elicitation":{"url":{}}}`
 
 // callWith makes one round of a modern call at the server "old", by a client
 // with these capabilities.
-func callWith(r *Relay, who Caller, caps, method, rest string) wire.Message {
+func callWith(r *Relay, who contract.Caller, caps, method, rest string) wire.Message {
 	m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `},"name":"t"` + rest + `}}`)
 	return scan(string(r.Call(context.Background(), "old", who, &m, nil, newPeer()).Body))
 }
@@ -81,7 +82,7 @@ func TestALinkThatIsDeclinedDeclinesTheForm(t *testing.T) {
 // person has no pages is not said to have forms.
 func TestPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 	for name, tt := range map[string]struct {
-		who   Caller
+		who   contract.Caller
 		caps  string
 		want  bool   // the server is told of forms
 		asked string // what the client gets

@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
@@ -88,7 +89,7 @@ func (r *Relay) pose(e *Entry, kind ask.Kind, params []byte) (posed, *ask.Error)
 
 // weigh says how a question is put to people, or what its backend is told that
 // may not ask it: because nobody could be asked that, or by the backend's rules.
-func (a asker) weigh(e *Entry, q *Question, kind ask.Kind, params []byte) (posed, *ask.Error) {
+func (a asker) weigh(e *Entry, q *contract.Question, kind ask.Kind, params []byte) (posed, *ask.Error) {
 	if q.Kind != 0 {
 		return posed{params: params}, nil // the gateway asks for itself
 	}
@@ -196,7 +197,7 @@ func pageOnly(cause error) *ask.Error {
 // plain is a client that is shown a question as MCP has it, without the form
 // of our own that came with it.
 type plain struct {
-	Peer
+	contract.Peer
 	tell *teller // where the client knows our extension
 }
 
@@ -212,7 +213,7 @@ func (p plain) Warn(a *ask.Ask, extensions int) { warn(p.Peer, p.tell, a, extens
 
 // warn tells a client that time is nearly up: in the words of its surface, or
 // in those of our extension where it knows that.
-func warn(to Peer, tell *teller, a *ask.Ask, extensions int) {
+func warn(to contract.Peer, tell *teller, a *ask.Ask, extensions int) {
 	if w, ok := to.(desk.Warner); ok {
 		w.Warn(a, extensions)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -25,7 +26,7 @@ func TestAttackSecretBetweenModernPeers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := aServer("one")
-			server.serve = func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+			server.serve = func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 				return okTo(msg, `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":`+c.params+`}}}`), nil
 			}
 			r := newRelay(t, server)

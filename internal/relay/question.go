@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/plant"
@@ -46,7 +47,7 @@ type asker struct {
 
 // carry takes a question to the desk and its outcome back to the backend.
 // The clocks of the calls that it may belong to stand still meanwhile.
-func (a asker) carry(q *Question, to Peer, calls ...*call) {
+func (a asker) carry(q *contract.Question, to contract.Peer, calls ...*call) {
 	r := a.relay
 	method, params := era.Canonical(q.Method, q.Params)
 	kind, ok := q.Kind, q.Kind != 0
@@ -105,8 +106,8 @@ func (a asker) carry(q *Question, to Peer, calls ...*call) {
 }
 
 // inform tells a peer that wants to know what its client cannot be asked.
-func inform(to Peer, kind ask.Kind, params []byte, page string) {
-	if p, ok := to.(Informed); ok {
+func inform(to contract.Peer, kind ask.Kind, params []byte, page string) {
+	if p, ok := to.(contract.Informed); ok {
 		p.Unasked(kind, params, page)
 	}
 }
@@ -114,7 +115,7 @@ func inform(to Peer, kind ask.Kind, params []byte, page string) {
 // carried is one question between its backend and the desk.
 type carried struct {
 	asker asker
-	q     *Question
+	q     *contract.Question
 	calls []*call
 	caps  era.Caps   // the client's that it may make use of
 	form  *form.Form // where it came with one of our own
@@ -129,6 +130,7 @@ type carried struct {
 
 	mu      sync.Mutex
 	done    bool
+	page    string // where it waits, if it does
 	unwatch func() bool
 	think   *time.Timer
 	thought int
@@ -217,7 +219,7 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 		}
 		c.settled(k)
 		if c.pk != nil {
-			c.pk.unpaged(k)
+			c.pk.Settled(k.page)
 		}
 		c.clock.resume()
 	}
@@ -240,11 +242,11 @@ func (k *carried) deliver(out ask.Outcome) error {
 
 // isClient reports whether an answer through this surface is the client's own.
 func (a asker) isClient(through string) bool {
-	return through == surface || a.of != nil && through == a.of.from().Surface
+	return through == contract.MCP || a.of != nil && through == a.of.from().Surface
 }
 
 // turnDown refuses a question that does not reach the desk.
-func (a asker) turnDown(q *Question, why *ask.Error) {
+func (a asker) turnDown(q *contract.Question, why *ask.Error) {
 	if a.relay.observe != nil {
 		a.relay.observe.Refused(why.Code)
 	}
@@ -252,12 +254,12 @@ func (a asker) turnDown(q *Question, why *ask.Error) {
 }
 
 // refuse answers a question with an error of the gateway's.
-func (a asker) refuse(q *Question, why *ask.Error) error {
+func (a asker) refuse(q *contract.Question, why *ask.Error) error {
 	a.relay.log.Info("question refused", "backend", a.backend, "method", q.Method, "code", why.Code)
 	return a.reply(q, nil, era.ErrorObject(why, era.Legacy))
 }
 
-func (a asker) reply(q *Question, result, errObj []byte) error {
+func (a asker) reply(q *contract.Question, result, errObj []byte) error {
 	ctx, cancel := context.WithTimeout(q.Gone, replyTime)
 	defer cancel()
 	err := q.Reply(ctx, result, errObj)
@@ -291,17 +293,5 @@ func answerOf(msg *wire.Message) ask.Answer {
 	if msg.Kind == wire.Failure {
 		return ask.Answer{Error: msg.Field(msg.Error)}
 	}
-	return answerIn(msg.Raw, msg.Result)
-}
-
-// answerIn reads the result object at a span.
-func answerIn(raw []byte, at wire.Span) ask.Answer {
-	answer := ask.Answer{Result: at.Of(raw)}
-	action, _ := wire.Unquote(wire.Get(raw, at, "action").Of(raw))
-	for _, a := range []ask.Action{ask.Accept, ask.Decline, ask.Cancel} {
-		if action == a.String() {
-			answer.Action = a
-		}
-	}
-	return answer
+	return question.AnswerIn(msg.Raw, msg.Result)
 }

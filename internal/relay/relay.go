@@ -11,9 +11,12 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/lease"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -31,7 +34,7 @@ const (
 
 // Entry is a backend with what the configuration says of it.
 type Entry struct {
-	Backend Backend
+	Backend contract.Backend
 	Filter  catalog.Filter
 	// Timeout bounds the work of one call, the time of people not counted.
 	// Zero means the relay's own.
@@ -49,7 +52,7 @@ type Entry struct {
 	Secrets    Secrets
 	// Doorstep is where calls wait for an account to be connected, nil where
 	// none is needed.
-	Doorstep Doorstep
+	Doorstep contract.Doorstep
 }
 
 // Config is what a Relay needs. Desk may be nil: then questions are switched
@@ -63,7 +66,7 @@ type Config struct {
 	Forms   *form.Cache    // where forms of questions are kept ready
 	Office  *office.Office // nil where clients create none
 	Pages   Pages
-	Results Results
+	Results parking.Results
 	Home    string  // the gateway's, as a word of an id of Results
 	Clients Clients // how clients are treated beyond what they declare
 	Ring    *seal.Ring
@@ -72,7 +75,7 @@ type Config struct {
 	Info    []byte // the gateway's own Implementation object, raw JSON
 	Limits  Limits
 	// Cross serves a legacy session from a modern backend.
-	Cross func(Crossing) (Line, error)
+	Cross func(contract.Crossing) (contract.Line, error)
 	// Observe is told of every call that has ended, and of every question
 	// that was refused before it reached the desk. Nil means that nobody is.
 	Observe Observer
@@ -109,8 +112,6 @@ type Limits struct {
 type Relay struct {
 	desk    *desk.Desk
 	pages   Pages
-	results Results
-	home    string
 	clients Clients
 	ring    *seal.Ring
 	catalog *catalog.Cache
@@ -121,10 +122,10 @@ type Relay struct {
 	forms   *form.Cache
 	office  *office.Office
 
-	cross   func(Crossing) (Line, error)
+	cross   func(contract.Crossing) (contract.Line, error)
 	observe Observer
-	pool    *pool
-	lot     *lot
+	pool    *lease.Pool
+	lot     *parking.Lot
 	running sync.WaitGroup // calls that outlive their requests
 
 	table atomic.Pointer[table]
@@ -153,28 +154,34 @@ func New(cfg Config) (*Relay, error) {
 		return nil, errors.New("relay: no catalog given")
 	case cfg.Log == nil:
 		return nil, errors.New("relay: no logger given")
-	case cfg.Results != nil && cfg.Home == "":
-		return nil, errors.New("relay: no home given")
 	case cfg.Cross == nil:
 		return nil, errors.New("relay: no way to cross eras given")
-	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0 ||
-		cfg.Limits.Away <= 0 || cfg.Limits.Round <= 0 || cfg.Limits.Parked <= 0:
+	case cfg.Limits.CallTimeout <= 0 || cfg.Limits.CallCap <= 0 || cfg.Limits.CallsPerSession <= 0 || cfg.Limits.StateAge <= 0:
 		return nil, errors.New("relay: every limit must be set")
 	}
 	if err := cfg.Clients.check(); err != nil {
 		return nil, err
 	}
+	lot, err := parking.New(parking.Config{
+		Desk: cfg.Desk, Ring: cfg.Ring, Results: cfg.Results, Home: cfg.Home, Log: cfg.Log,
+		Limits: parking.Limits{
+			Total: cfg.Limits.CallCap, Away: cfg.Limits.Away, Round: cfg.Limits.Round, Each: cfg.Limits.Parked, Scan: cfg.Limits.Scan,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
 	r := &Relay{
-		desk: cfg.Desk, pages: cfg.Pages, results: cfg.Results, home: cfg.Home, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
+		desk: cfg.Desk, pages: cfg.Pages, clients: cfg.Clients, ring: cfg.Ring, catalog: cfg.Catalog, log: cfg.Log,
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		forms:    cfg.Forms,
 		office:   cfg.Office,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
+		pool:     lease.New(),
+		lot:      lot,
 		sessions: make(map[*Session]struct{}),
 	}
-	r.pool = &pool{relay: r, idle: make(map[leaseKey][]*lease)}
-	r.lot = &lot{relay: r, calls: make(map[string]*parked), each: make(map[ask.Principal]int), told: make(map[string][]*parked)}
 	r.table.Store(newTable(cfg.Entries))
 	return r, nil
 }
@@ -189,7 +196,7 @@ func newTable(entries []Entry) *table {
 
 // seenBy gives the table as somebody with this access sees it: without the
 // backends, and with filters that leave out the tools, that are not for them.
-func (t *table) seenBy(a Access) *table {
+func (t *table) seenBy(a contract.Access) *table {
 	if a == nil {
 		return t
 	}
@@ -229,14 +236,19 @@ func (r *Relay) Swap(entries []Entry) {
 // Close ends the calls that outlive their requests, and the sessions that are
 // kept for more of them, and waits. Surfaces are closed before.
 func (r *Relay) Close() {
-	r.lot.end(ask.Errorf(ask.ShuttingDown, "The gateway is shutting down."))
+	r.lot.End(ask.Errorf(ask.ShuttingDown, "The gateway is shutting down."))
 	r.running.Wait()
-	r.pool.close()
+	r.pool.Close()
 }
+
+// Restore takes up the calls from before a restart whose clients were told to
+// call again, those that Revive did not: their responses are there, or lost.
+// It comes after the desk's Restore, and before the first call.
+func (r *Relay) Restore(ctx context.Context) error { return r.lot.Restore(ctx) }
 
 // Knows reports whether there is an endpoint of that name for that caller; ""
 // is the joined one. What somebody may not use is not there for them.
-func (r *Relay) Knows(at string, who Caller) bool {
+func (r *Relay) Knows(at string, who contract.Caller) bool {
 	return at == "" || r.table.Load().byName[at] != nil && (who.Access == nil || who.Access.Backend(at))
 }
 
@@ -266,23 +278,23 @@ func (r *Relay) timeout(e *Entry) time.Duration {
 }
 
 // fail turns an error into the response that a client of that era gets.
-func fail(id []byte, err error, in era.Era) Response {
-	if up, ok := errors.AsType[*UpstreamError](err); ok {
+func fail(id []byte, err error, in era.Era) contract.Response {
+	if up, ok := errors.AsType[*contract.UpstreamError](err); ok {
 		return restore(up.Reply, id)
 	}
 	e := ask.From(err)
-	return Response{Body: era.AppendError(nil, id, e, in), Status: era.StatusOf(e)}
+	return contract.Response{Body: era.AppendError(nil, id, e, in), Status: era.StatusOf(e)}
 }
 
 // failed is fail for a call whose backend may have begun a stream already.
-func failed(id []byte, err error, in era.Era, event bool) Response {
+func failed(id []byte, err error, in era.Era, event bool) contract.Response {
 	resp := fail(id, err, in)
 	resp.Event = resp.Event || event
 	return resp
 }
 
 // restore gives a backend's response the client's id back.
-func restore(reply Reply, id []byte) Response {
+func restore(reply contract.Reply, id []byte) contract.Response {
 	body := reply.Msg.Raw
 	if own := reply.Msg.Field(reply.Msg.ID); string(own) != string(id) {
 		if reply.Msg.ID.IsZero() {
@@ -295,18 +307,13 @@ func restore(reply Reply, id []byte) Response {
 			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
 		}
 	}
-	return Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
+	return contract.Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
 }
 
 // result builds a response of the relay's own.
-func result(id []byte, object []byte) Response {
+func result(id []byte, object []byte) contract.Response {
 	b := make([]byte, 0, len(object)+len(id)+36)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	b = append(b, id...)
-	b = append(b, `,"result":`...)
-	b = append(b, object...)
-	b = append(b, '}')
-	return Response{Body: b, Status: 200}
+	return contract.Response{Body: era.AppendResult(b, id, object), Status: 200}
 }
 
 // cancelled reports whether err is the client's own cancellation of a call.

@@ -29,7 +29,7 @@ func (r *Relay) inWords(a asker, reply Reply) (Reply, error) {
 	}
 	m := &reply.Msg
 	var b strings.Builder
-	b.WriteString("The server " + a.backend + " wants the person to open a page before it runs " + described(a.during, a.name) + ". It has not run it.")
+	b.WriteString("The server " + a.backend + " wants the person to open a page before it runs the tool " + a.name + ". It has not run it.")
 	pages := 0
 	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
 		if pages == maxPages {

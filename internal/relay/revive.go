@@ -3,14 +3,14 @@ package relay
 import (
 	"context"
 	"encoding/json"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/lease"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -34,26 +34,20 @@ type thread struct {
 	CapsKey string `json:",omitempty"`
 	Mark    []byte `json:",omitempty"` // the surface's own
 
-	// Of a call that outlives its request.
-	Parked string        `json:",omitempty"`
-	Told   bool          `json:",omitempty"` // its client was told to call again, or will be; it may be a legacy one
-	Era    era.Era       `json:",omitempty"`
-	Round  int           `json:",omitempty"`
-	Key    string        `json:",omitempty"`
-	Away   time.Duration `json:",omitempty"`
+	parking.Place // of a call that outlives its request
 }
 
 // waits says who waits for the outcome of a question, now and after a restart.
-func (k *carried) waits(to Peer) desk.Asker {
+func (k *carried) waits(to contract.Peer) desk.Asker {
 	by := desk.Asker{Settled: k.settle}
 	if len(k.calls) != 1 {
 		return by
 	}
 	c := k.calls[0]
-	if _, parked := to.(*offer); parked {
-		by.Kept, by.Group = true, c.pk.id
+	if _, parked := to.(*parking.Offer); parked {
+		by.Kept, by.Group = true, c.pk.ID()
 	} else if k.told {
-		by.Group = c.pk.id
+		by.Group = c.pk.ID()
 	} else {
 		by.Group = k.asker.session + "/" + wire.IDKey(c.msg.Field(c.msg.ID))
 	}
@@ -62,18 +56,13 @@ func (k *carried) waits(to Peer) desk.Asker {
 }
 
 // thread describes the call as it stands.
-func (k *carried) thread(c *call, to Peer) []byte {
+func (k *carried) thread(c *call, to contract.Peer) []byte {
 	a := k.asker
 	t := thread{Who: a.who, Handle: k.q.Resume, Message: c.msg.Raw, Name: a.name, Caps: a.caps, Client: a.client, Manner: a.manner}
-	o, parked := to.(*offer)
-	if parked {
-		t.Key = o.key
-	}
-	if parked || k.told {
-		pk := c.pk
-		pk.mu.Lock()
-		t.Parked, t.Round, t.Away, t.Era, t.Told = pk.id, pk.round, pk.away, pk.era, pk.told || k.told
-		pk.mu.Unlock()
+	if o, parked := to.(*parking.Offer); parked {
+		t.Place = o.Place()
+	} else if k.told {
+		t.Place = c.pk.Place()
 	} else {
 		s := a.of
 		if t.Mark = to.Mark(); s == nil || t.Mark == nil {
@@ -81,6 +70,7 @@ func (k *carried) thread(c *call, to Peer) []byte {
 		}
 		t.At, t.Version, t.Hello, t.CapsKey = s.at, s.version, s.hello, s.capsKey
 	}
+	t.Told = t.Told || k.told
 	b, err := json.Marshal(t)
 	if err != nil {
 		return nil // there is nothing in it that cannot be written
@@ -94,7 +84,7 @@ type Returning interface {
 	// the session's own peer, and gives the session that stands behind it, or
 	// nil where there is none. peer is the client's end of the call; finish
 	// gives it the call's response.
-	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own Peer) *Session) (life context.Context, peer Peer, finish func(Response), err error)
+	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own contract.Peer) *Session) (life context.Context, peer contract.Peer, finish func(contract.Response), err error)
 }
 
 // Revive takes up the call in which a group of asks was asked before a
@@ -149,7 +139,7 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 }
 
 // resume asks the backend to take the call up.
-func (x *revival) resume(hello Hello, sink Sink) (*Resumed, error) {
+func (x *revival) resume(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
 	for _, h := range x.handles {
 		if h == nil {
 			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
@@ -190,7 +180,7 @@ func (x *revival) asker() asker {
 }
 
 // carry ties the asks to the questions that the backend has open.
-func (x *revival) carry(group []desk.Stored, c *call, questions []*Question, to func(i int) Peer, revived []desk.Revived) {
+func (x *revival) carry(group []desk.Stored, c *call, questions []*contract.Question, to func(i int) contract.Peer, revived []desk.Revived) {
 	for i, s := range group {
 		k := &carried{asker: c.asker, q: questions[i], calls: []*call{c}, opened: make(chan struct{}), over: make(chan struct{})}
 		k.caps, k.form = x.relay.fit(x.entry, &s.Ask, c.asker.caps)
@@ -222,7 +212,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	}
 	close(s.ready)
 	solo := r.solo(r.table.Load(), t.At) != nil
-	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own Peer) *Session {
+	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own contract.Peer) *Session {
 		s.peer = own
 		if solo {
 			s.soloEntry = x.entry
@@ -237,11 +227,11 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	a := x.asker()
 	a.of = s
 	c, ctx := newCall(life, x.msg, peer, a, r.timeout(x.entry), r.limits.CallCap)
-	var events Events = &soloEvents{s}
+	var events contract.Events = &soloEvents{s}
 	if !solo {
 		events = &joinEvents{s.join, x.entry.Backend.Name()}
 	}
-	resumed, err := x.resume(Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
+	resumed, err := x.resume(contract.Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
 	if err != nil {
 		c.finish()
 		if solo {
@@ -257,14 +247,14 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		c.finish()
 		return err
 	}
-	x.carry(group, c, resumed.Questions, func(int) Peer { return peer }, revived)
+	x.carry(group, c, resumed.Questions, func(int) contract.Peer { return peer }, revived)
 	r.running.Go(func() {
 		reply, err := resumed.Wait(ctx)
 		s.finished(key)
 		c.finish()
 		switch {
 		case c.isAbandoned() || c.isSuspended() || cancelled(ctx, err):
-			finish(Response{})
+			finish(contract.Response{})
 		case err != nil:
 			finish(failed(x.msg.Field(x.msg.ID), err, era.Legacy, reply.Event))
 		default:
@@ -275,7 +265,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 }
 
 // adopt gives a session the line of a call that was taken up.
-func (s *Session) adopt(e *Entry, line Line) {
+func (s *Session) adopt(e *Entry, line contract.Line) {
 	if s.soloEntry != nil {
 		s.soloLine = line
 		return
@@ -287,7 +277,7 @@ func (s *Session) adopt(e *Entry, line Line) {
 
 // Admit says what the caller of a session from before a restart may use. It
 // comes before the session's first call; until then that is nothing.
-func (s *Session) Admit(a Access) {
+func (s *Session) Admit(a contract.Access) {
 	s.mu.Lock()
 	s.access = a
 	s.mu.Unlock()
@@ -318,75 +308,39 @@ func (nothing) Key() string              { return "" }
 
 // parked takes up a call whose client was sent away with a question.
 func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
-	l, t := x.relay.lot, x.threads[0]
-	pk := &parked{
-		lot: l, id: t.Parked, who: t.Who, era: era.Modern, away: t.Away, manner: t.Manner, revived: true, tasks: x.entry.Tasks, created: x.first.Asked, updated: time.Now(),
-		done: make(chan struct{}), changed: make(chan struct{}, 1), visited: make(chan struct{}, 1),
+	r, e, t := x.relay, x.entry, x.threads[0]
+	places := make([]parking.Place, len(x.threads))
+	for i := range x.threads {
+		places[i] = x.threads[i].Place
 	}
-	for _, t := range x.threads {
-		pk.round = max(pk.round, t.Round)
-		if n, err := strconv.Atoi(strings.TrimPrefix(t.Key, "q")); err == nil {
-			pk.keys = max(pk.keys, n)
-		}
-		if t.Told {
-			pk.told, pk.era = true, t.Era
-		}
-	}
-	if err := l.admit(pk); err != nil {
+	pk, offers, err := r.lot.Revive(e.terms(t.Who, 0, t.Name, t.Caps, t.Manner), x.first.Asked, places)
+	if err != nil {
 		return err
 	}
-	held := &lease{key: leaseKey{x.entry.Backend, pk.who, "revived"}, holder: pk}
-	c, life := newCall(context.Background(), x.msg, nil, x.asker(), x.relay.timeout(x.entry), x.relay.limits.CallCap)
-	pk.call, c.pk = c, pk
-	resumed, err := x.resume(Hello{Principal: pk.who, Events: &leaseEvents{x.relay, held}}, pk)
+	w := newErrand(pk)
+	c, life := newCall(context.Background(), x.msg, nil, x.asker(), r.timeout(e), r.limits.CallCap)
+	w.carries(c)
+	resumed, err := x.resume(contract.Hello{Principal: t.Who, Events: &leased{r, e.Backend.Name(), w.event}}, w)
 	if err != nil {
-		// Its client is told when it comes back.
 		c.finish()
-		pk.err, pk.over = lostCall(err), true
-		if pk.told {
-			pk.err = lostWork(err)
-		}
-		close(pk.done)
-		pk.wait()
+		pk.Lost(lostCall(err))
 		return err
 	}
 	plant.Kill("relay.resumed.parked")
-	pk.line = resumed.Line
-	offers := make([]*offer, len(group))
 	for i, s := range group {
-		offers[i] = &offer{pk, x.threads[i].Key}
-		if caps, _ := x.relay.fit(x.entry, &s.Ask, c.asker.caps); s.Open && !x.threads[i].Told && (caps.Form || s.Ask.Kind != ask.Form) {
+		if caps, _ := r.fit(e, &s.Ask, c.asker.caps); s.Open && !x.threads[i].Told && (caps.Form || s.Ask.Kind != ask.Form) {
 			_ = plain{Peer: offers[i]}.Show(&s.Ask)
 		}
 	}
-	x.carry(group, c, resumed.Questions, func(i int) Peer { return offers[i] }, revived)
-	pk.wait()
-	x.relay.running.Go(func() {
-		pk.reply, pk.err = resumed.Wait(life)
+	x.carry(group, c, resumed.Questions, func(i int) contract.Peer { return offers[i] }, revived)
+	pk.Await()
+	r.running.Go(func() {
+		reply, err := resumed.Wait(life)
 		c.finish()
-		pk.finished()
-		closeLine(pk.line)
+		w.finish(reply, err)
+		lease.Alone(resumed.Line).Close()
 	})
 	return nil
-}
-
-// wait begins the wait for a client that was sent away.
-func (pk *parked) wait() {
-	if pk.told {
-		if err := pk.await(); err != nil {
-			pk.lot.relay.log.Warn("nobody finds a call that was taken up after a restart", "backend", pk.call.asker.backend, "err", err)
-		}
-		return
-	}
-	pk.mu.Lock()
-	defer pk.mu.Unlock()
-	patience := pk.away
-	if pk.tasks {
-		patience = pk.lot.relay.limits.CallCap
-	}
-	pk.patient = time.AfterFunc(patience, func() {
-		pk.end(ask.Errorf(ask.ClientGone, "The client did not come back with an answer."))
-	})
 }
 
 // lostLine stands for the line of a session whose backend did not outlive the
@@ -403,7 +357,7 @@ func (l *lostLine) Listen()                              {}
 func (l *lostLine) Done() <-chan struct{}                { return l.done }
 func (l *lostLine) Close(context.Context)                { l.over.Do(func() { close(l.done) }) }
 
-func (l *lostLine) Call(ctx context.Context, _ Outgoing, _ Sink) (Reply, error) {
+func (l *lostLine) Call(ctx context.Context, _ contract.Outgoing, _ contract.Sink) (contract.Reply, error) {
 	l.Close(ctx)
-	return Reply{}, lostCall(nil)
+	return contract.Reply{}, lostCall(nil)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
@@ -21,8 +22,8 @@ type Session struct {
 	at      string
 	id      string
 	who     ask.Principal
-	access  Access // guarded by mu
-	peer    Peer
+	access  contract.Access // guarded by mu
+	peer    contract.Peer
 	surface string // "" is mcp
 	version string
 	caps    era.Caps
@@ -33,7 +34,7 @@ type Session struct {
 	capsKey string
 
 	soloEntry *Entry
-	soloLine  Line
+	soloLine  contract.Line
 	join      *join // nil on a solo endpoint
 
 	// ready is closed once the handshake is over; no backend may ask before.
@@ -51,7 +52,7 @@ type Session struct {
 // Initialize opens a legacy session at an endpoint that the relay knows. id
 // is the session's id as the surface minted it. A nil Session means that the
 // Response is a refusal to pass on.
-func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *wire.Message, peer Peer) (*Session, Response) {
+func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Caller, msg *wire.Message, peer contract.Peer) (*Session, contract.Response) {
 	clientID := msg.Field(msg.ID)
 	params := msg.Field(msg.Params)
 	span, err := wire.Value(params)
@@ -88,10 +89,10 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who Caller, msg *
 }
 
 // openSolo makes the client's handshake the backend's.
-func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, Response) {
+func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, contract.Response) {
 	s.soloEntry = e
 	declared := era.ReadCaps(caps, offered)
-	line, err := s.relay.openLine(ctx, e, declared, Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}, Links: declared.URL})
+	line, err := s.relay.openLine(ctx, e, declared, contract.Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}, Links: declared.URL})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}
@@ -102,7 +103,7 @@ func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte,
 	close(s.ready)
 	s.relay.log.Info("session opened", "backend", e.Backend.Name(), "principal", s.who, "version", s.version,
 		"form", s.caps.Form, "url", s.caps.URL, "sampling", s.caps.Sampling, "roots", s.caps.Roots)
-	reply := Reply{Msg: welcome, Status: 200}
+	reply := contract.Reply{Msg: welcome, Status: 200}
 	if s.forms {
 		if reply, err = advertise(s.relay, reply, era.Legacy); err != nil {
 			s.Close(ctx, ask.From(err))
@@ -139,7 +140,7 @@ func (s *Session) Listen() {
 
 // Call carries one request to its end. ctx is the life that the call may
 // have. Errors come as JSON-RPC error responses.
-func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Response {
+func (s *Session) Call(ctx context.Context, msg *wire.Message, peer contract.Peer) contract.Response {
 	id := msg.Field(msg.ID)
 	switch msg.Method() {
 	case "ping":
@@ -161,7 +162,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 	}
 	defer s.finished(key)
 
-	var resp Response
+	var resp contract.Response
 	var err error
 	if s.soloLine != nil {
 		resp, err = s.forward(ctx, c)
@@ -170,7 +171,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 	}
 	c.report(era.Legacy, resp, err)
 	if c.isAbandoned() || c.isSuspended() || cancelled(ctx, err) {
-		return Response{}
+		return contract.Response{}
 	}
 	if err != nil {
 		return failed(id, err, era.Legacy, resp.Event)
@@ -179,18 +180,18 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer Peer) Respon
 }
 
 // forward passes a request of a solo session on as it is.
-func (s *Session) forward(ctx context.Context, c *call) (Response, error) {
+func (s *Session) forward(ctx context.Context, c *call) (contract.Response, error) {
 	w, err := s.way(ctx, c)
 	if err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	reply, err := w.line.Call(ctx, w.out, w.sink)
 	if err != nil {
-		return Response{Event: reply.Event}, err
+		return contract.Response{Event: reply.Event}, err
 	}
 	if c.msg.Method() == "tools/list" {
 		if reply, err = filterTools(w.entry.Filter, reply); err != nil {
-			return Response{}, err
+			return contract.Response{}, err
 		}
 	}
 	if reply, err = s.explained(c.asker, reply); err != nil {
@@ -276,13 +277,9 @@ func (s *Session) cancelCall(msg *wire.Message) {
 	c.end(ask.Errorf(ask.ClientCancelled, reason))
 }
 
-// surface is what the desk and the audit call the way to people through their
-// clients.
-const surface = "mcp"
-
 // from says who answers through this session.
 func (s *Session) from() desk.From {
-	return desk.From{Principal: s.who, Session: s.id, Surface: cmp.Or(s.surface, surface)}
+	return desk.From{Principal: s.who, Session: s.id, Surface: cmp.Or(s.surface, contract.MCP)}
 }
 
 // Answer takes the client's response to a question that was shown to it.
@@ -352,7 +349,7 @@ func (e *soloEvents) Notify(msg *wire.Message) {
 	e.s.peer.Notify(msg.Raw)
 }
 
-func (e *soloEvents) Question(q *Question) {
+func (e *soloEvents) Question(q *contract.Question) {
 	select {
 	case <-e.s.ready:
 		e.s.asker(e.s.soloName(), nil).carry(q, e.s.peer, callsOf(q)...)
@@ -369,7 +366,7 @@ func (e *soloEvents) Lost(err *ask.Error) {
 	e.s.relay.log.Warn("backend session lost", "backend", e.s.soloName(), "code", err.Code, "err", err)
 }
 
-func callsOf(q *Question) []*call {
+func callsOf(q *contract.Question) []*call {
 	calls := make([]*call, 0, len(q.Candidates))
 	for _, sink := range q.Candidates {
 		if c, ok := sink.(interface{ self() *call }); ok {

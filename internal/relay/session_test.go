@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 const toolCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}`
 
 // asking serves a call that asks once and waits for the answer.
-func asking(t *testing.T) func(context.Context, *wire.Message, Sink) (string, error) {
-	return func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+func asking(t *testing.T) func(context.Context, *wire.Message, contract.Sink) (string, error) {
+	return func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		q, replies, _ := newQuestion("elicitation/create", anyForm)
 		sink.Question(q)
 		select {
@@ -60,7 +61,7 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ask1 := asking(t)
-				f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+				f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 					if after {
 						if _, err := ask1(ctx, msg, sink); err != nil {
 							return "", err
@@ -89,7 +90,7 @@ func TestWorkIsBounded(t *testing.T) {
 func TestAskingBackendHearsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan int, 100)
-		f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+		f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			q, replies, _ := newQuestion("elicitation/create", anyForm)
 			q.Token = []byte(`"tok"`)
 			q.Progress = func(_ context.Context, n int) error { heard <- n; return nil }
@@ -120,7 +121,7 @@ func TestAskingBackendHearsProgress(t *testing.T) {
 func TestCallsInFlightAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	started := make(chan struct{}, 8)
-	f := &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+	f := &fakeServer{name: "f", serve: func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		started <- struct{}{}
 		<-release
 		return okTo(msg, "{}"), nil
@@ -152,7 +153,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 // of the question before the call is cancelled.
 func TestClosingEndsQuestionsFirst(t *testing.T) {
 	order := make(chan string, 2)
-	f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+	f := &fakeServer{name: "f", serve: func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		q, replies, _ := newQuestion("elicitation/create", anyForm)
 		sink.Question(q)
 		order <- <-replies

@@ -1,13 +1,13 @@
 package relay
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -81,7 +81,7 @@ func (rd *round) openState(backend string) (edit *wire.Edit, ours bool, err erro
 		edit := wire.Drop(msg.Raw, msg.Params, msg.RequestState)
 		return &edit, false, nil
 	}
-	return &wire.Edit{Span: msg.RequestState, With: wire.AppendString(nil, string(own))}, bytes.HasPrefix(own, []byte(ownTask)), nil
+	return &wire.Edit{Span: msg.RequestState, With: wire.AppendString(nil, string(own))}, parking.Ours(string(own)), nil
 }
 
 // bound is what a state is bound to.
@@ -90,18 +90,7 @@ func (rd *round) bound(backend string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(bind(rd.who.Issuer, rd.who.Subject, backend, rd.call.msg.Method()), digest[:]...), nil
-}
-
-// bind writes words one after the other, each with its length, so that no
-// other words are written alike.
-func bind(words ...string) []byte {
-	var b []byte
-	for _, w := range words {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(w)))
-		b = append(b, w...)
-	}
-	return b
+	return append(seal.Words(rd.who.Issuer, rd.who.Subject, backend, rd.call.msg.Method()), digest[:]...), nil
 }
 
 func sorted(edits []wire.Edit) []wire.Edit {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -24,7 +25,7 @@ func TestRequestStateIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const own = `st <&> \"é`
 		seen := make(chan string, 1)
-		serve := func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+		serve := func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 			if msg.RequestState.IsZero() {
 				return okTo(msg, `{"resultType":"input_required","requestState":"`+own+`"}`), nil
 			}
@@ -32,7 +33,7 @@ func TestRequestStateIsBound(t *testing.T) {
 			return okTo(msg, `{"resultType":"complete"}`), nil
 		}
 		r := newRelay(t, &fakeServer{name: "one", serve: serve}, &fakeServer{name: "two", serve: serve})
-		do := func(at string, who Caller, params string) wire.Message {
+		do := func(at string, who contract.Caller, params string) wire.Message {
 			return scan(string(r.Call(context.Background(), at, who, modern(params), nil, newPeer()).Body))
 		}
 		first := do("one", alice, `"name":"t","arguments":{"a":1,"b":2}`)
@@ -84,7 +85,7 @@ func TestModernAnswerThatComesTooLateIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				retried := make(chan wire.Message, 2)
-				r := newRelay(t, &fakeServer{name: "one", serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+				r := newRelay(t, &fakeServer{name: "one", serve: func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 					if wire.Get(msg.Raw, msg.Params, "inputResponses").IsZero() {
 						return okTo(msg, `{"resultType":"input_required",`+form+own+`}`), nil
 					}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/lease"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -23,17 +25,17 @@ func asksPerson(m *wire.Message) bool {
 
 // takeOver makes the gateway the client of a call between two modern peers
 // from the reply on in which the server asked what the client cannot show.
-func (rd *round) takeOver(ctx context.Context, to found, reply Reply) (Reply, error) {
+func (rd *round) takeOver(ctx context.Context, to found, reply contract.Reply) (contract.Reply, error) {
 	r, msg := rd.relay, rd.call.msg
 	if len(to.edits) > 0 {
 		m, err := wire.Scan(wire.Splice(nil, msg.Raw, sorted(to.edits)...), r.limits.Scan)
 		if err != nil {
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 		msg = &m
 	}
 	x := &crossed{relay: r, entry: to.entry, who: rd.who, caps: rd.caps}
-	pk, err := r.lot.start(ctx, x, msg, to.own, func(pk *parked) (*lease, error) {
+	pk, err := x.begin(ctx, msg, to.own, func(w *errand) (*lease.Lease, error) {
 		discovered, err := to.entry.Backend.Discover(ctx, rd.who)
 		if err != nil {
 			return nil, err
@@ -42,26 +44,26 @@ func (rd *round) takeOver(ctx context.Context, to found, reply Reply) (Reply, er
 		if err != nil {
 			return nil, err
 		}
-		l := &lease{key: leaseKey{to.entry.Backend, rd.who, "taken over"}, holder: pk, single: true}
-		hello := Hello{Principal: rd.who, Params: r.pool.hello(msg), Events: &leaseEvents{r, l}}
+		name := to.entry.Backend.Name()
+		hello := contract.Hello{Principal: rd.who, Params: r.hello(msg), Events: &leased{r, name, w.event}}
 		hello.Params = r.tellHello(to.entry, rd.caps, hello)
-		l.line, err = r.cross(Crossing{Backend: to.entry.Backend.Name(), Far: &primed{Line: far, reply: reply}, Hello: hello, Discovered: discovered})
-		return l, err
+		line, err := r.cross(contract.Crossing{Backend: name, Far: &primed{Line: far, reply: reply}, Hello: hello, Discovered: discovered})
+		return lease.Alone(line), err
 	})
 	if err != nil {
-		return Reply{}, err
+		return contract.Reply{}, err
 	}
-	return pk.serve(ctx, rd.call.msg, rd)
+	return pk.Serve(ctx, rd.call.msg, rd)
 }
 
 // primed is a line to a server that has answered the first request already.
 type primed struct {
-	Line
-	reply Reply
+	contract.Line
+	reply contract.Reply
 	spent atomic.Bool
 }
 
-func (p *primed) Call(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (p *primed) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	if p.spent.CompareAndSwap(false, true) {
 		return p.reply, nil
 	}

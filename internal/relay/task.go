@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -26,13 +27,13 @@ import (
 type known map[string]string
 
 func (rd *round) sealTask(backend, own string) string {
-	return rd.relay.ring.Seal(seal.Task, bind(rd.who.Issuer, rd.who.Subject), append(bind(backend), own...))
+	return rd.relay.ring.Seal(seal.Task, seal.Words(rd.who.Issuer, rd.who.Subject), append(seal.Words(backend), own...))
 }
 
 // openTask gives the backend and its own id of a task; false for an id that
 // was not given to this principal.
 func (rd *round) openTask(id string) (backend, own string, ok bool) {
-	plain, err := rd.relay.ring.Unseal(seal.Task, bind(rd.who.Issuer, rd.who.Subject), id)
+	plain, err := rd.relay.ring.Unseal(seal.Task, seal.Words(rd.who.Issuer, rd.who.Subject), id)
 	if err != nil || len(plain) < 4 {
 		return "", "", false
 	}
@@ -103,7 +104,7 @@ func sole(raw []byte, obj wire.Span, key string) (wire.Span, error) {
 
 // typed lets a result through whose type the client is ready for, without
 // questions that it did not declare, and seals the id of a task in it.
-func (rd *round) typed(backend string, reply Reply) (Reply, error) {
+func (rd *round) typed(backend string, reply contract.Reply) (contract.Reply, error) {
 	m := &reply.Msg
 	if m.Kind != wire.Result {
 		return reply, nil
@@ -120,7 +121,7 @@ func (rd *round) typed(backend string, reply Reply) (Reply, error) {
 		return refused(reply, "The backend "+backend+" answered with a type of result that MCP does not know, and this client declared no extension.")
 	}
 	if _, err := rd.checkInputs(backend, m, m.InputRequests); err != nil {
-		return Reply{Event: reply.Event}, err
+		return contract.Reply{Event: reply.Event}, err
 	}
 	asked := isTask(rd.call.msg.Method())
 	if kind != "task" && !asked {
@@ -148,8 +149,8 @@ func (rd *round) typed(backend string, reply Reply) (Reply, error) {
 	return reply, err
 }
 
-func refused(reply Reply, why string) (Reply, error) {
-	return Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, why)
+func refused(reply contract.Reply, why string) (contract.Reply, error) {
+	return contract.Reply{Event: reply.Event}, ask.Errorf(ask.BackendBroken, why)
 }
 
 // taskFilter is the part of a subscription that names tasks.
@@ -256,4 +257,25 @@ func (rd *round) checkNews(backend string, m *wire.Message) error {
 	}
 	_, err = rd.checkInputs(backend, m, at)
 	return err
+}
+
+// tasked gives a server's capabilities with the tasks that the gateway makes
+// of its calls.
+func (e *Entry) tasked(caps []byte) []byte {
+	if !e.Tasks || era.Extends(caps, era.Tasks) {
+		return caps
+	}
+	return era.WithTasks(caps)
+}
+
+// advertised gives a response to server/discover with these tasks.
+func (r *Relay) advertised(e *Entry, reply contract.Reply) (contract.Reply, error) {
+	m := &reply.Msg
+	at := wire.Get(m.Raw, m.Result, "capabilities")
+	if m.Kind != wire.Result || at.IsZero() {
+		return reply, nil
+	}
+	msg, err := wire.Scan(wire.Splice(nil, m.Raw, wire.Edit{Span: at, With: e.tasked(at.Of(m.Raw))}), r.limits.Scan)
+	reply.Msg = msg
+	return reply, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -16,14 +17,14 @@ var mallory = person("mallory")
 
 // askModern makes a modern request of a client with the capabilities given, and
 // gives the response.
-func askModern(r *Relay, at string, who Caller, peer Peer, method, params, caps string) wire.Message {
+func askModern(r *Relay, at string, who contract.Caller, peer contract.Peer, method, params, caps string) wire.Message {
 	m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `},` + params + `}}`)
 	return scan(string(r.Call(context.Background(), at, who, &m, nil, peer).Body))
 }
 
 // taskServer answers tools/call with a task and tasks/* with what it saw.
 func taskServer(name, own string) *fakeServer {
-	return &fakeServer{name: name, serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+	return &fakeServer{name: name, serve: func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		switch msg.Method() {
 		case "tools/call":
 			return okTo(msg, `{"resultType":"task", "taskId" : "`+own+`","status":"working","ttlMs":1.10}`), nil
@@ -91,7 +92,7 @@ func TestTaskIDsAreBound(t *testing.T) {
 	one, two := taskServer("one", "own"), taskServer("two", "own")
 	r := newRelay(t, one, two)
 	id := create(t, r, "", "one__t")
-	refuse := func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+	refuse := func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		t.Errorf("a backend got %s", msg.Raw)
 		return okTo(msg, `{}`), nil
 	}
@@ -143,7 +144,7 @@ func TestResultTypesMustBeDeclared(t *testing.T) {
 		{`{"resultType":"vendor"}`, `{}`, false},
 		{`{"resultType":7}`, other, false},
 	} {
-		r := newRelay(t, &fakeServer{name: "one", serve: func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+		r := newRelay(t, &fakeServer{name: "one", serve: func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 			return okTo(msg, k.result), nil
 		}})
 		m := askModern(r, "one", alice, newPeer(), "tools/call", `"name":"t"`, k.caps)
@@ -171,7 +172,9 @@ func TestAnotherTaskIsNotHandedOut(t *testing.T) {
 		`{"resultType":"task","taskId":"other","status":"working"}`,
 		`{"resultType":"complete","taskId":7}`,
 	} {
-		one.serve = func(_ context.Context, msg *wire.Message, _ Sink) (string, error) { return okTo(msg, result), nil }
+		one.serve = func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
+			return okTo(msg, result), nil
+		}
 		wantFailure(t, result, askModern(r, "one", alice, newPeer(), "tasks/get", `"taskId":"`+id+`"`, tasksCaps), "-32603", "backend_broken")
 	}
 }
@@ -185,7 +188,7 @@ func TestQuestionsInsideTasks(t *testing.T) {
 	id := create(t, r, "one", "t")
 	const inputs = `"inputRequests":{"k":{"method":"elicitation/create","params":` + anyForm + `}}`
 	seen := ""
-	one.serve = func(_ context.Context, msg *wire.Message, _ Sink) (string, error) {
+	one.serve = func(_ context.Context, msg *wire.Message, _ contract.Sink) (string, error) {
 		if msg.Method() == "tasks/update" {
 			seen = string(msg.Raw)
 			return okTo(msg, `{"resultType":"complete"}`), nil
@@ -236,7 +239,7 @@ func TestJoinedEndpointAdvertisesTasks(t *testing.T) {
 // asked for none.
 func TestTasksDoNotCross(t *testing.T) {
 	seen := make(chan string, 4)
-	old := &fakeServer{name: "old", legacy: true, serve: func(_ context.Context, msg *wire.Message, sink Sink) (string, error) {
+	old := &fakeServer{name: "old", legacy: true, serve: func(_ context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		seen <- string(msg.Field(msg.Params))
 		news := scan(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"x","status":"working"}}`)
 		sink.Notify(&news)

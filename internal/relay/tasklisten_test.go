@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 func newsServer(name, own string, filters chan<- string, news ...string) *fakeServer {
 	s := taskServer(name, own)
 	tasks := s.serve
-	s.serve = func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+	s.serve = func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		if msg.Method() != "subscriptions/listen" {
 			return tasks(ctx, msg, sink)
 		}

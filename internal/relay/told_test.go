@@ -11,53 +11,59 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/parking"
+	"github.com/answerback/answerback/internal/parking/parkingtest"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // muted is a relay before the server "old", whose calls ask once, with pages
 // for alice and clients that can show nothing.
-func muted(t *testing.T, runs *atomic.Int64) *Relay {
-	r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+func muted(t *testing.T, runs *atomic.Int64, kept parking.Results) *Relay {
+	r := newRelay(t, legacyServer(func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 		runs.Add(1)
 		own := 0
 		return asksFor(1, &own)(ctx, msg, sink)
 	}))
-	r.pages, r.results, r.home = fakePages{}, &memory{kept: map[string]shelved{}}, "home"
+	r.pages = fakePages{}
+	park(t, r, 100, kept)
 	return r
 }
 
 // caller makes calls at that server, as a client of one of the two eras.
 type caller struct {
-	call  func(who Caller, method, rest string, token string) Response
+	call  func(who contract.Caller, method, rest string, token string) contract.Response
 	close func()
+	kept  *parkingtest.Memory
 }
 
 // eras runs a test with a client of each era.
 func eras(t *testing.T, test func(t *testing.T, r *Relay, runs *atomic.Int64, c caller)) {
 	t.Run("modern", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			runs := atomic.Int64{}
-			r := muted(t, &runs)
-			test(t, r, &runs, caller{func(who Caller, method, rest, token string) Response {
+			runs, kept := atomic.Int64{}, &parkingtest.Memory{}
+			r := muted(t, &runs, kept)
+			test(t, r, &runs, caller{func(who contract.Caller, method, rest, token string) contract.Response {
 				m := scan(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"_meta":{` + token + `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"dull","version":"1.2"},"io.modelcontextprotocol/clientCapabilities":{}},"name":"t"` + rest + `}}`)
 				return r.Call(context.Background(), "old", who, &m, nil, newPeer())
-			}, func() {}})
+			}, func() {}, kept})
 			r.Close()
 		})
 	})
 	t.Run("legacy", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var runs, ids atomic.Int64
-			r := muted(t, &runs)
-			sessions := map[Caller]*Session{}
+			kept := &parkingtest.Memory{}
+			r := muted(t, &runs, kept)
+			sessions := map[contract.Caller]*Session{}
 			end := func() {
 				for _, s := range sessions {
 					s.Close(context.Background(), ask.Errorf(ask.ClientGone, "It went."))
 				}
 				clear(sessions)
 			}
-			test(t, r, &runs, caller{func(who Caller, method, rest, token string) Response {
+			test(t, r, &runs, caller{func(who contract.Caller, method, rest, token string) contract.Response {
 				s := sessions[who]
 				if s == nil {
 					hello := scan(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"dull","version":"1.2"}}}`)
@@ -66,14 +72,14 @@ func eras(t *testing.T, test func(t *testing.T, r *Relay, runs *atomic.Int64, c 
 				}
 				m := scan(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":{"_meta":{%s"x":1},"name":"t"%s}}`, ids.Add(1), method, token, rest))
 				return s.Call(context.Background(), &m, newPeer())
-			}, end})
+			}, end, kept})
 			end()
 			r.Close()
 		})
 	})
 }
 
-func (c caller) tool(who Caller, args string) wire.Message {
+func (c caller) tool(who contract.Caller, args string) wire.Message {
 	return scan(string(c.call(who, "tools/call", `,"arguments":`+args, "").Body))
 }
 
@@ -98,7 +104,7 @@ func toldIn(m wire.Message) (link string, ok bool) {
 	return link, true
 }
 
-func answerAsks(t *testing.T, r *Relay, who Caller, content string) {
+func answerAsks(t *testing.T, r *Relay, who contract.Caller, content string) {
 	t.Helper()
 	v := desk.Viewer{Principal: who.Principal}
 	shown := r.desk.Waiting(v, 100)
@@ -160,7 +166,7 @@ func TestOnlyTheSameCallAttaches(t *testing.T) {
 // of many that repeat one that is over, one gets it.
 func TestOneOfManyRepeatsGetsTheResult(t *testing.T) {
 	eras(t, func(t *testing.T, r *Relay, runs *atomic.Int64, c caller) {
-		r.limits.Parked, r.limits.CallsPerSession = 100, 100
+		r.limits.CallsPerSession = 100
 		c.tool(alice, `{}`)
 		answerAsks(t, r, alice, `{"n":7}`)
 		got := make(chan wire.Message)
@@ -256,14 +262,12 @@ func TestToldCallsAfterARestart(t *testing.T) {
 					answerAsks(t, r, alice, `{"n":7}`)
 				}
 				c.close()
-				next := muted(t, runs)
-				next.results, next.ring, next.desk = r.results, r.ring, r.desk
-				r.lot.end(ask.Errorf(ask.ShuttingDown, "The gateway stops."))
+				r.lot.End(ask.Errorf(ask.ShuttingDown, "The gateway stops."))
 				synctest.Wait()
-				if err := next.Restore(t.Context()); err != nil {
+				park(t, r, 100, c.kept)
+				if err := r.Restore(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				*r.lot = lot{relay: r, calls: next.lot.calls, each: next.lot.each, told: next.lot.told}
 				m := c.tool(alice, `{}`)
 				switch {
 				case finish && !strings.Contains(string(m.Raw), `{"n":7}`):
@@ -274,10 +278,9 @@ func TestToldCallsAfterARestart(t *testing.T) {
 				if _, ok := toldIn(c.tool(alice, `{}`)); !ok || runs.Load() != 2 {
 					t.Errorf("the call after that ran %d times", runs.Load())
 				}
-				if left := r.results.(*memory).kept; len(left) != 1 {
-					t.Errorf("%d calls are kept where one is under way", len(left))
+				if left := c.kept.Len(); left != 1 {
+					t.Errorf("%d calls are kept where one is under way", left)
 				}
-				next.Close()
 			})
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -20,21 +22,21 @@ const (
 // conduct calls the backend. One that refuses until pages were opened
 // (-32042) has ended its call with that, so it is called anew when they were.
 // Where nobody could be asked to, the call ends with words that do.
-func (pk *parked) conduct(ctx context.Context, out Outgoing, sink Sink) (Reply, error) {
+func (w *errand) conduct(ctx context.Context, out contract.Outgoing) (contract.Reply, error) {
 	agreed := make(map[string]bool)
 	for range maxVisits {
-		reply, err := pk.line.Call(ctx, out, sink)
+		reply, err := w.line.Call(ctx, out, w.sink)
 		if err != nil || !refersToPages(&reply) {
 			return reply, err
 		}
-		switch err := pk.visit(ctx, &reply.Msg, agreed, sink); {
+		switch err := w.visit(ctx, &reply.Msg, agreed); {
 		case err == errUnasked:
-			return pk.lot.relay.inWords(pk.call.asker, reply)
+			return w.call.asker.relay.inWords(w.call.asker, reply)
 		case err != nil:
-			return Reply{}, err
+			return contract.Reply{}, err
 		}
 	}
-	return Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants the same page opened over and over.")
+	return contract.Reply{}, ask.Errorf(ask.BackendBroken, "Backend "+w.call.asker.backend+" wants the same page opened over and over.")
 }
 
 // errUnasked says that nobody could be asked to open a page.
@@ -42,7 +44,7 @@ var errUnasked = errors.New("nobody was asked")
 
 // visit has the pages opened that the backend names, each asked for once, and
 // waits until the backend says that they are finished, or a while.
-func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]bool, sink Sink) error {
+func (w *errand) visit(ctx context.Context, m *wire.Message, agreed map[string]bool) error {
 	var pages [][]byte
 	for at := range wire.Elements(m.Raw, wire.Get(m.Raw, wire.Get(m.Raw, m.Error, "data"), "elicitations")) {
 		url, _ := wire.Unquote(wire.Get(m.Raw, at, "url").Of(m.Raw))
@@ -52,20 +54,20 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 		}
 	}
 	if len(agreed) == 0 {
-		return ask.Errorf(ask.BackendBroken, "Backend "+pk.call.asker.backend+" wants pages opened and names none.")
+		return ask.Errorf(ask.BackendBroken, "Backend "+w.call.asker.backend+" wants pages opened and names none.")
 	}
 	gone, leave := context.WithCancelCause(ctx)
 	defer leave(ask.Errorf(ask.BackendWithdrew, "The call that asked is over."))
 	answers := make(chan ask.Answer, len(pages))
 	for _, params := range pages {
-		sink.Question(&Question{
+		w.sink.Question(&contract.Question{
 			Method: "elicitation/create", Params: params, Gone: gone,
 			Reply: func(_ context.Context, result, fault []byte) error {
 				if fault != nil {
 					answers <- ask.Answer{Error: fault}
 					return nil
 				}
-				answers <- answerIn(result, wire.Span{End: len(result)})
+				answers <- question.AnswerIn(result, wire.Span{End: len(result)})
 				return nil
 			},
 		})
@@ -77,7 +79,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 				return errUnasked
 			}
 			if a.Action != ask.Accept {
-				return ask.Errorf(ask.ClientCancelled, "The page that backend "+pk.call.asker.backend+" needs was not opened.")
+				return ask.Errorf(ask.ClientCancelled, "The page that backend "+w.call.asker.backend+" needs was not opened.")
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -86,7 +88,7 @@ func (pk *parked) visit(ctx context.Context, m *wire.Message, agreed map[string]
 	timer := time.NewTimer(visitWait)
 	defer timer.Stop()
 	select {
-	case <-pk.visited:
+	case <-w.visited:
 	case <-timer.C:
 	case <-ctx.Done():
 		return context.Cause(ctx)

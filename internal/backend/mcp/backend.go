@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
@@ -83,7 +83,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Backend is one MCP server. It implements relay.Backend and is safe for
+// Backend is one MCP server. It implements contract.Backend and is safe for
 // concurrent use. Close releases it.
 type Backend struct {
 	cfg Config
@@ -105,11 +105,11 @@ type Backend struct {
 
 	mu       sync.Mutex
 	closed   bool
-	lines    map[relay.Line]struct{}
+	lines    map[contract.Line]struct{}
 	sessions map[string]*legacyLine // by upstream session id
 }
 
-var _ relay.Backend = (*Backend)(nil)
+var _ contract.Backend = (*Backend)(nil)
 
 // New checks cfg and makes a Backend. It connects to nothing.
 func New(cfg Config) (*Backend, error) {
@@ -128,7 +128,7 @@ func New(cfg Config) (*Backend, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	b := &Backend{
 		cfg: cfg, log: cfg.Log.With("backend", cfg.Name),
-		lines:    make(map[relay.Line]struct{}),
+		lines:    make(map[contract.Line]struct{}),
 		sessions: make(map[string]*legacyLine),
 		lanes:    lanes{quit: make(chan struct{}), live: make(map[ask.Principal]*lane)},
 	}
@@ -183,7 +183,7 @@ func (b *Backend) LogValue() slog.Value { return slog.StringValue(b.cfg.Name) }
 
 // Open performs the legacy handshake and returns a line for one session.
 // With a command it starts a process for that session.
-func (b *Backend) Open(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+func (b *Backend) Open(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 	if b.isClosed() {
 		return nil, b.shut()
 	}
@@ -203,7 +203,7 @@ func (b *Backend) Open(ctx context.Context, hello relay.Hello) (relay.Line, erro
 	return line, nil
 }
 
-func (b *Backend) open(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+func (b *Backend) open(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 	switch {
 	case b.url == nil:
 		return b.openStdio(ctx, hello)
@@ -233,7 +233,7 @@ func (b *Backend) open(ctx context.Context, hello relay.Hello) (relay.Line, erro
 
 // Stateless returns the line for modern requests of one principal. Its Close
 // does nothing: it lives as long as the backend.
-func (b *Backend) Stateless(_ context.Context, who ask.Principal) (relay.Line, error) {
+func (b *Backend) Stateless(_ context.Context, who ask.Principal) (contract.Line, error) {
 	switch {
 	case b.isClosed():
 		return nil, b.shut()
@@ -254,7 +254,7 @@ func (b *Backend) Stateless(_ context.Context, who ask.Principal) (relay.Line, e
 func (b *Backend) Close(ctx context.Context) {
 	b.mu.Lock()
 	b.closed = true
-	lines := make([]relay.Line, 0, len(b.lines))
+	lines := make([]contract.Line, 0, len(b.lines))
 	for l := range b.lines {
 		lines = append(lines, l)
 	}
@@ -283,7 +283,7 @@ func (b *Backend) shut() *ask.Error {
 	return ask.Errorf(ask.ShuttingDown, fmt.Sprintf("Backend %s is being closed.", b.cfg.Name))
 }
 
-func (b *Backend) keep(l relay.Line) bool {
+func (b *Backend) keep(l contract.Line) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -293,7 +293,7 @@ func (b *Backend) keep(l relay.Line) bool {
 	return true
 }
 
-func (b *Backend) drop(l relay.Line) {
+func (b *Backend) drop(l contract.Line) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.lines, l)

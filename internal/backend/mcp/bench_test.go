@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -30,7 +30,7 @@ func BenchmarkCall(b *testing.B) {
 	for _, kind := range []string{"json", "stream"} {
 		srv := serve(b, server(kind == "stream"))
 		back := newBackend(b, Config{URL: srv.URL, Log: slog.New(slog.DiscardHandler)})
-		line, err := back.Open(b.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+		line, err := back.Open(b.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -25,7 +25,7 @@ type board struct {
 
 	// events takes what belongs to no call; nil on a stateless line, where
 	// the server may not ask either.
-	events   relay.Events
+	events   contract.Events
 	eventsMu sync.Mutex
 
 	// send brings a message of ours to the server. Its error is an
@@ -58,7 +58,7 @@ const answersAtOnce = 16
 // not allow an id to be used twice, but a resumed stream may repeat itself.
 const seenQuestions = 1024
 
-func newBoard(b *Backend, events relay.Events) *board {
+func newBoard(b *Backend, events contract.Events) *board {
 	life, kill := context.WithCancelCause(context.Background())
 	return &board{
 		name: b.cfg.Name, log: b.log, limits: b.cfg.Limits, events: events,
@@ -77,7 +77,7 @@ func (b *board) end(why *ask.Error) bool {
 }
 
 // die makes the line dead by itself, and says so to whoever has it.
-func (b *board) die(line relay.Line, owner *Backend, why *ask.Error) {
+func (b *board) die(line contract.Line, owner *Backend, why *ask.Error) {
 	if !b.end(why) {
 		return
 	}
@@ -102,7 +102,7 @@ type call struct {
 
 	// mu lets one goroutine at a time use the sink.
 	mu      sync.Mutex
-	sink    relay.Sink // nil once the call is over
+	sink    contract.Sink // nil once the call is over
 	settled bool
 	reply   wire.Message
 	err     *ask.Error
@@ -110,7 +110,7 @@ type call struct {
 }
 
 // open registers a call. wake is called, once, when the call is settled.
-func (b *board) open(msg *wire.Message, sink relay.Sink, wake func()) (*call, error) {
+func (b *board) open(msg *wire.Message, sink contract.Sink, wake func()) (*call, error) {
 	c := &call{
 		id: b.next.Add(1), method: msg.Method(), wake: wake,
 		own: msg.Field(msg.ID), token: msg.Field(msg.MetaToken), sink: sink,
@@ -171,7 +171,7 @@ func (c *call) notify(m *wire.Message) {
 }
 
 // question puts q to the call's own sink. It is false when the call is over.
-func (c *call) question(q *relay.Question) bool {
+func (c *call) question(q *contract.Question) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sink == nil {
@@ -223,7 +223,7 @@ func canAsk(method string) bool {
 
 // upstream gives a request as it goes to the server: with its edits, and with
 // the call's number in place of the client's id and progress token.
-func (c *call) upstream(out *relay.Outgoing) []byte {
+func (c *call) upstream(out *contract.Outgoing) []byte {
 	m := out.Msg
 	var buf [20]byte
 	id := strconv.AppendInt(buf[:0], c.id, 10)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/secret"
 )
 
@@ -19,7 +19,7 @@ type Credentials interface {
 	// Refused says that the server did not take one. It reports whether
 	// Authorize has another by now, with which the request is worth sending
 	// again.
-	Refused(ctx context.Context, who ask.Principal, used Authorization, why relay.Challenge) bool
+	Refused(ctx context.Context, who ask.Principal, used Authorization, why contract.Challenge) bool
 }
 
 // Authorization is a header that holds a credential.
@@ -44,7 +44,7 @@ func (b *Backend) door(who ask.Principal) door {
 
 // do sends a request, the header of which is not modified. A request that the
 // server refused was not executed: it is sent again, once, where there is
-// another credential; else the error is NotConnected with a relay.Challenge as
+// another credential; else the error is NotConnected with a contract.Challenge as
 // its cause.
 func (d door) do(req *http.Request) (*http.Response, error) {
 	if d.credentials == nil {
@@ -78,8 +78,8 @@ func (d door) do(req *http.Request) (*http.Response, error) {
 }
 
 // challengeOf reads why a server wants another credential, if it does.
-func challengeOf(resp *http.Response) (relay.Challenge, bool) {
-	why := relay.Challenge{Status: resp.StatusCode, Authenticate: resp.Header.Values("WWW-Authenticate")}
+func challengeOf(resp *http.Response) (contract.Challenge, bool) {
+	why := contract.Challenge{Status: resp.StatusCode, Authenticate: resp.Header.Values("WWW-Authenticate")}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
 		return why, true

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -20,7 +20,7 @@ import (
 type keys struct {
 	mu      sync.Mutex
 	of      map[ask.Principal][]string // the first is used, a refused one is dropped
-	refused []relay.Challenge
+	refused []contract.Challenge
 }
 
 func (k *keys) Authorize(_ context.Context, who ask.Principal) (Authorization, error) {
@@ -32,7 +32,7 @@ func (k *keys) Authorize(_ context.Context, who ask.Principal) (Authorization, e
 	return Authorization{Header: "Authorization", Value: secret.New("Bearer " + k.of[who][0])}, nil
 }
 
-func (k *keys) Refused(_ context.Context, who ask.Principal, used Authorization, why relay.Challenge) bool {
+func (k *keys) Refused(_ context.Context, who ask.Principal, used Authorization, why contract.Challenge) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.refused = append(k.refused, why)
@@ -117,7 +117,7 @@ func TestEachPersonsRequestsCarryTheirOwnCredential(t *testing.T) {
 				if n := len(k.refused); (n > 0) != (each.status > 0) || n > 0 && k.refused[n-1].Status != each.status {
 					t.Errorf("refused with %v", k.refused)
 				}
-				challenge, challenged := errors.AsType[*relay.Challenge](err)
+				challenge, challenged := errors.AsType[*contract.Challenge](err)
 				if challenged != (each.want == ask.NotConnected && each.status > 0) || challenged && len(challenge.Authenticate) != 1 {
 					t.Errorf("challenged with %v", challenge)
 				}
@@ -130,24 +130,24 @@ func TestEachPersonsRequestsCarryTheirOwnCredential(t *testing.T) {
 }
 
 // useAs calls a tool as somebody.
-func (b *Backend) useAs(t *testing.T, who ask.Principal, modern bool) (relay.Reply, error) {
+func (b *Backend) useAs(t *testing.T, who ask.Principal, modern bool) (contract.Reply, error) {
 	t.Helper()
 	if modern {
 		if _, err := b.Discover(t.Context(), who); err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 		line, err := b.Stateless(t.Context(), who)
 		if err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 		if err := line.Notify(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/x"}`)); err != nil {
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 		return line.Call(t.Context(), toolCall(t, "x", "{}"), newRecorder())
 	}
-	line, err := b.Open(t.Context(), relay.Hello{Principal: who, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{}}`), Events: newRecorder()})
+	line, err := b.Open(t.Context(), contract.Hello{Principal: who, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{}}`), Events: newRecorder()})
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	return line.Call(t.Context(), toolCall(t, "x", "{}"), newRecorder())
 }

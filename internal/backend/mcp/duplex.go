@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -16,18 +16,18 @@ type duplex struct {
 }
 
 // call sends a request and waits until the reader of the channel settles it.
-func (d *duplex) call(ctx context.Context, out *relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (d *duplex) call(ctx context.Context, out *contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	done := make(chan struct{})
 	c, err := d.open(out.Msg, sink, func() { close(done) })
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	reply, err := d.wait(ctx, c, out, done)
 	d.close(c, d.ended(err))
 	return reply, err
 }
 
-func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-chan struct{}) (relay.Reply, error) {
+func (d *duplex) wait(ctx context.Context, c *call, out *contract.Outgoing, done <-chan struct{}) (contract.Reply, error) {
 	err := d.send(ctx, c.upstream(out))
 	if err == nil {
 		select {
@@ -38,7 +38,7 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 			// what became of the call.
 			if d.life.Err() == nil {
 				d.tellCancelled(c, context.Cause(ctx))
-				return relay.Reply{}, context.Cause(ctx)
+				return contract.Reply{}, context.Cause(ctx)
 			}
 		}
 	}
@@ -46,17 +46,17 @@ func (d *duplex) wait(ctx context.Context, c *call, out *relay.Outgoing, done <-
 	m, fault, settled := c.outcome()
 	switch {
 	case settled && fault != nil:
-		return relay.Reply{}, fault
+		return contract.Reply{}, fault
 	case settled:
-		return relay.Reply{Msg: m, Status: d.status}, nil
+		return contract.Reply{Msg: m, Status: d.status}, nil
 	case ctx.Err() != nil && d.life.Err() == nil:
-		return relay.Reply{}, context.Cause(ctx)
+		return contract.Reply{}, context.Cause(ctx)
 	case ask.CodeOf(err) == ask.BackendUnreachable:
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	case d.life.Err() != nil:
-		return relay.Reply{}, inFlight(d.name, c.method, d.why())
+		return contract.Reply{}, inFlight(d.name, c.method, d.why())
 	}
-	return relay.Reply{}, lost(d.name, c.method, "the connection broke", err)
+	return contract.Reply{}, lost(d.name, c.method, "the connection broke", err)
 }
 
 // tellCancelled tells the server that nobody waits for a call any more.
@@ -79,15 +79,15 @@ type duplexLine struct {
 	hangup  func(ctx context.Context) // ends the channel and waits
 }
 
-var _ relay.Line = (*duplexLine)(nil)
+var _ contract.Line = (*duplexLine)(nil)
 
 // handshake performs the legacy handshake and gives the version agreed on.
-func (l *duplexLine) handshake(ctx context.Context, hello relay.Hello) (string, error) {
+func (l *duplexLine) handshake(ctx context.Context, hello contract.Hello) (string, error) {
 	msg, err := initialize(hello.Params)
 	if err != nil {
 		return "", err
 	}
-	reply, err := l.call(ctx, &relay.Outgoing{Msg: msg}, hello.Events)
+	reply, err := l.call(ctx, &contract.Outgoing{Msg: msg}, hello.Events)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func (l *duplexLine) Done() <-chan struct{} { return l.life.Done() }
 
 func (l *duplexLine) Listen() {}
 
-func (l *duplexLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *duplexLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.call(ctx, &out, sink)
 }
 

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/egress"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -76,12 +76,12 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 	return srv
 }
 
-func open(t *testing.T, b *Backend, events *recorder) relay.Line {
+func open(t *testing.T, b *Backend, events *recorder) contract.Line {
 	t.Helper()
 	if events == nil {
 		events = newRecorder()
 	}
-	line, err := b.Open(t.Context(), relay.Hello{Principal: alice, Params: []byte(helloParams), Events: events})
+	line, err := b.Open(t.Context(), contract.Hello{Principal: alice, Params: []byte(helloParams), Events: events})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
@@ -92,16 +92,16 @@ func open(t *testing.T, b *Backend, events *recorder) relay.Line {
 }
 
 // outgoing makes a request of JSON text.
-func outgoing(t testing.TB, raw string) relay.Outgoing {
+func outgoing(t testing.TB, raw string) contract.Outgoing {
 	t.Helper()
 	m, err := wire.Scan([]byte(raw), wire.Limits{})
 	if err != nil {
 		t.Fatalf("test request: %v", err)
 	}
-	return relay.Outgoing{Msg: &m}
+	return contract.Outgoing{Msg: &m}
 }
 
-func toolCall(t testing.TB, name, args string) relay.Outgoing {
+func toolCall(t testing.TB, name, args string) contract.Outgoing {
 	t.Helper()
 	out := outgoing(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":"tok-é"}}}`, name, args))
 	out.Name = name
@@ -113,12 +113,12 @@ type recorder struct {
 	mu        sync.Mutex
 	notes     []string
 	noted     chan string
-	questions chan *relay.Question
+	questions chan *contract.Question
 	lost      chan *ask.Error
 }
 
 func newRecorder() *recorder {
-	return &recorder{noted: make(chan string, 4096), questions: make(chan *relay.Question, 4096), lost: make(chan *ask.Error, 8)}
+	return &recorder{noted: make(chan string, 4096), questions: make(chan *contract.Question, 4096), lost: make(chan *ask.Error, 8)}
 }
 
 func (r *recorder) Notify(m *wire.Message) {
@@ -128,7 +128,7 @@ func (r *recorder) Notify(m *wire.Message) {
 	r.noted <- string(m.Raw)
 }
 
-func (r *recorder) Question(q *relay.Question) { r.questions <- q }
+func (r *recorder) Question(q *contract.Question) { r.questions <- q }
 
 func (r *recorder) Lost(err *ask.Error) { r.lost <- err }
 
@@ -164,12 +164,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 type result struct {
-	reply relay.Reply
+	reply contract.Reply
 	err   error
 }
 
 // start makes a call on a goroutine that the test waits for.
-func start(t *testing.T, ctx context.Context, line relay.Line, out relay.Outgoing, sink relay.Sink) <-chan result {
+func start(t *testing.T, ctx context.Context, line contract.Line, out contract.Outgoing, sink contract.Sink) <-chan result {
 	t.Helper()
 	done := make(chan result, 1)
 	var wg sync.WaitGroup

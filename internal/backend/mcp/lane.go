@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -63,7 +63,7 @@ type laneLine struct {
 	who ask.Principal
 }
 
-var _ relay.Line = laneLine{}
+var _ contract.Line = laneLine{}
 
 func (laneLine) Welcome() wire.Message { return wire.Message{} }
 
@@ -73,15 +73,15 @@ func (laneLine) Listen() {}
 
 func (laneLine) Close(context.Context) {}
 
-func (l laneLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l laneLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	ln, err := l.b.enter(l.who)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	defer l.b.exit(ln)
 	r, err := ln.ready(ctx)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	return r.call(ctx, &out, sink)
 }

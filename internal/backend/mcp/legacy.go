@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -48,9 +48,9 @@ type legacyLine struct {
 // headers are those of a line's requests. They are shared and never modified.
 type headers struct{ post, get http.Header }
 
-var _ relay.Line = (*legacyLine)(nil)
+var _ contract.Line = (*legacyLine)(nil)
 
-func (b *Backend) newLegacyLine(hello relay.Hello) *legacyLine {
+func (b *Backend) newLegacyLine(hello contract.Hello) *legacyLine {
 	l := &legacyLine{board: newBoard(b, hello.Events), backend: b, door: b.door(hello.Principal)}
 	l.board.send = l.deliverMessage
 	l.identify()
@@ -63,7 +63,7 @@ func (b *Backend) newLegacyLine(hello relay.Hello) *legacyLine {
 }
 
 // openLegacy performs the handshake over Streamable HTTP.
-func (b *Backend) openLegacy(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+func (b *Backend) openLegacy(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 	l := b.newLegacyLine(hello)
 	if err := l.handshake(ctx, hello); err != nil {
 		l.Close(ctx)
@@ -84,12 +84,12 @@ func (b *Backend) openLegacy(ctx context.Context, hello relay.Hello) (relay.Line
 	return l, nil
 }
 
-func (l *legacyLine) handshake(ctx context.Context, hello relay.Hello) error {
+func (l *legacyLine) handshake(ctx context.Context, hello contract.Hello) error {
 	msg, err := initialize(hello.Params)
 	if err != nil {
 		return err
 	}
-	reply, err := l.exchange(ctx, relay.Outgoing{Msg: msg}, hello.Events, l.join)
+	reply, err := l.exchange(ctx, contract.Outgoing{Msg: msg}, hello.Events, l.join)
 	if err != nil {
 		return err
 	}
@@ -143,10 +143,10 @@ func initialize(params []byte) (*wire.Message, error) {
 }
 
 // welcomed checks a response to initialize and gives the version agreed on.
-func welcomed(backend string, reply *relay.Reply) (string, error) {
+func welcomed(backend string, reply *contract.Reply) (string, error) {
 	m := &reply.Msg
 	if m.Kind == wire.Failure {
-		return "", &relay.UpstreamError{Backend: backend, Reply: *reply}
+		return "", &contract.UpstreamError{Backend: backend, Reply: *reply}
 	}
 	version, ok := wire.Unquote(wire.Get(m.Raw, m.Result, "protocolVersion").Of(m.Raw))
 	if !ok || version == "" || len(version) > 64 || !validValue(version) {
@@ -158,7 +158,7 @@ func welcomed(backend string, reply *relay.Reply) (string, error) {
 // perhapsOld reports whether a failed handshake leaves it possible that the
 // server speaks the HTTP+SSE transport.
 func perhapsOld(err error) bool {
-	if up, ok := errors.AsType[*relay.UpstreamError](err); ok {
+	if up, ok := errors.AsType[*contract.UpstreamError](err); ok {
 		m := up.Reply.Msg
 		return oldStatus(up.Reply.Status) && !era.IsModernError(&m)
 	}
@@ -172,27 +172,27 @@ func (l *legacyLine) Welcome() wire.Message { return l.welcome }
 
 func (l *legacyLine) Done() <-chan struct{} { return l.life.Done() }
 
-func (l *legacyLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *legacyLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.exchange(ctx, out, sink, nil)
 }
 
 // exchange sends one request and reads until its final response. met sees the
 // headers of the response before its body is read.
-func (l *legacyLine) exchange(ctx context.Context, out relay.Outgoing, sink relay.Sink, met func(http.Header) *ask.Error) (relay.Reply, error) {
+func (l *legacyLine) exchange(ctx context.Context, out contract.Outgoing, sink contract.Sink, met func(http.Header) *ask.Error) (contract.Reply, error) {
 	// The request ends with the line or with its caller, but a caller that
 	// leaves must not keep the connection from being used again.
 	rctx, cancel := context.WithCancelCause(l.life)
 	c, err := l.open(out.Msg, sink, func() { cancel(errElsewhere) })
 	if err != nil {
 		cancel(nil)
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	s := &stream{line: l, call: c, ctx: rctx, cancel: cancel, retry: -1}
-	return s.conduct(ctx, func() (relay.Reply, error) { return s.run(&out, met) })
+	return s.conduct(ctx, func() (contract.Reply, error) { return s.run(&out, met) })
 }
 
 // conduct reads a call to its end, by read, and closes it.
-func (s *stream) conduct(ctx context.Context, read func() (relay.Reply, error)) (relay.Reply, error) {
+func (s *stream) conduct(ctx context.Context, read func() (contract.Reply, error)) (contract.Reply, error) {
 	l, c := s.line, s.call
 	stop := context.AfterFunc(ctx, func() {
 		l.tellCancelled(c, context.Cause(ctx))
@@ -206,9 +206,9 @@ func (s *stream) conduct(ctx context.Context, read func() (relay.Reply, error)) 
 	if !stop() && ctx.Err() != nil {
 		// The server was told that nobody waits any more, so what it says
 		// now is about that.
-		reply, err = relay.Reply{}, context.Cause(ctx)
+		reply, err = contract.Reply{}, context.Cause(ctx)
 	}
-	if errors.Is(context.Cause(ctx), relay.ErrSuspended) {
+	if errors.Is(context.Cause(ctx), contract.ErrSuspended) {
 		l.left.Store(true)
 	}
 	l.close(c, l.ended(err))
@@ -216,12 +216,12 @@ func (s *stream) conduct(ctx context.Context, read func() (relay.Reply, error)) 
 }
 
 // reason finds out why a call got no response on its own stream.
-func (l *legacyLine) reason(c *call, reply relay.Reply, err error) (relay.Reply, error) {
+func (l *legacyLine) reason(c *call, reply contract.Reply, err error) (contract.Reply, error) {
 	if m, fault, ok := c.outcome(); ok {
 		if fault != nil {
 			return reply, fault
 		}
-		return relay.Reply{Msg: m, Status: http.StatusOK}, nil
+		return contract.Reply{Msg: m, Status: http.StatusOK}, nil
 	}
 	if l.life.Err() != nil {
 		return reply, inFlight(l.name, c.method, l.why())
@@ -250,7 +250,7 @@ func (b *board) ended(err error) *ask.Error {
 
 // tellCancelled tells the server that nobody waits for a call any more.
 func (l *legacyLine) tellCancelled(c *call, why error) {
-	if errors.Is(why, relay.ErrSuspended) {
+	if errors.Is(why, contract.ErrSuspended) {
 		return
 	}
 	// initialize must not be cancelled.

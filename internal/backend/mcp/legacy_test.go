@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -82,8 +82,8 @@ func TestRefusedHandshakeIsPassedOn(t *testing.T) {
 		sendJSON(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such version","data":{"supported":["2024-11-05"]}}}`)
 	}))
 	b := newBackend(t, Config{URL: srv.URL})
-	_, err := b.Open(t.Context(), relay.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()})
-	up, ok := err.(*relay.UpstreamError)
+	_, err := b.Open(t.Context(), contract.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()})
+	up, ok := err.(*contract.UpstreamError)
 	if !ok {
 		t.Fatalf("got %v, want the backend's own error", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -97,7 +97,7 @@ func TestQuestionsOnTheOwnStreamAreAttributed(t *testing.T) {
 	next(t, started, "request")
 	question("q2")
 	q := next(t, ev.questions, "question of several")
-	if len(q.Candidates) != 2 || q.Candidates[0] != relay.Sink(first) || q.Candidates[1] != relay.Sink(second) {
+	if len(q.Candidates) != 2 || q.Candidates[0] != contract.Sink(first) || q.Candidates[1] != contract.Sink(second) {
 		t.Errorf("candidates %v, want both tool calls, newest last", q.Candidates)
 	}
 	finish()

@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
@@ -23,7 +23,7 @@ type modernLine struct {
 	noise   limiter
 }
 
-var _ relay.Line = (*modernLine)(nil)
+var _ contract.Line = (*modernLine)(nil)
 
 func newModernLine(b *Backend) *modernLine {
 	l := &modernLine{backend: b}
@@ -49,14 +49,14 @@ func (l *modernLine) name() string { return l.backend.cfg.Name }
 
 func (l *modernLine) limit() int { return l.backend.cfg.Limits.MessageBytes }
 
-func (l *modernLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *modernLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.call(ctx, l.backend.door(ask.Principal{}), &out, sink)
 }
 
-func (l *modernLine) call(ctx context.Context, by door, out *relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *modernLine) call(ctx context.Context, by door, out *contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	body, header, err := l.request(out)
 	if err != nil {
-		return relay.Reply{}, err
+		return contract.Reply{}, err
 	}
 	// A caller that leaves after the final response must not keep the
 	// connection from being used again; one that leaves before cancels.
@@ -65,7 +65,7 @@ func (l *modernLine) call(ctx context.Context, by door, out *relay.Outgoing, sin
 	reply, err := l.exchange(rctx, cancel, by, out.Msg.Method(), header, body, sink)
 	switch {
 	case !stop() && ctx.Err() != nil:
-		return relay.Reply{}, context.Cause(ctx)
+		return contract.Reply{}, context.Cause(ctx)
 	case err == nil:
 		return reply, nil
 	case l.life.Err() != nil:
@@ -76,7 +76,7 @@ func (l *modernLine) call(ctx context.Context, by door, out *relay.Outgoing, sin
 }
 
 // request gives the body and the headers of a request.
-func (l *modernLine) request(out *relay.Outgoing) ([]byte, http.Header, error) {
+func (l *modernLine) request(out *contract.Outgoing) ([]byte, http.Header, error) {
 	m := out.Msg
 	body := m.Raw
 	version := m.Text(m.MetaVersion)
@@ -102,10 +102,10 @@ func (l *modernLine) request(out *relay.Outgoing) ([]byte, http.Header, error) {
 	return body, header, nil
 }
 
-func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, method string, header http.Header, body []byte, sink relay.Sink) (relay.Reply, error) {
+func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, method string, header http.Header, body []byte, sink contract.Sink) (contract.Reply, error) {
 	resp, sent, err := post(ctx, by, l.backend.url, header, body)
 	if err != nil {
-		return relay.Reply{}, failedToSend(l.name(), method, sent, err)
+		return contract.Reply{}, failedToSend(l.name(), method, sent, err)
 	}
 	kind := mediaType(resp.Header)
 	switch {
@@ -113,9 +113,9 @@ func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, metho
 		defer cancel()
 		defer resp.Body.Close()
 		if m, ok := readFault(resp, l.limit()); ok {
-			return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+			return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
 		}
-		return relay.Reply{}, badStatus(l.name(), method, resp.StatusCode, resp.Header.Get("Location"))
+		return contract.Reply{}, badStatus(l.name(), method, resp.StatusCode, resp.Header.Get("Location"))
 	case encoded(resp.Header):
 		err = broken(l.name(), "a compressed body that nobody asked for", nil)
 	case kind == typeJSON:
@@ -127,28 +127,28 @@ func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, metho
 		err = broken(l.name(), fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
 	}
 	resp.Body.Close()
-	return relay.Reply{}, err
+	return contract.Reply{}, err
 }
 
 // single reads a response that is one JSON body.
-func (l *modernLine) single(resp *http.Response, method string) (relay.Reply, error) {
+func (l *modernLine) single(resp *http.Response, method string) (contract.Reply, error) {
 	defer resp.Body.Close()
 	body, err := readAll(resp, l.limit())
 	if errors.Is(err, errTooLarge) {
-		return relay.Reply{}, tooLarge(l.name(), l.limit())
+		return contract.Reply{}, tooLarge(l.name(), l.limit())
 	}
 	if err != nil {
-		return relay.Reply{}, lost(l.name(), method, "its response broke off", err)
+		return contract.Reply{}, lost(l.name(), method, "its response broke off", err)
 	}
 	m, err := wire.Scan(body, wire.Limits{Bytes: l.limit()})
 	if err != nil || (m.Kind != wire.Result && m.Kind != wire.Failure) {
-		return relay.Reply{}, broken(l.name(), "a JSON body that is no response", err)
+		return contract.Reply{}, broken(l.name(), "a JSON body that is no response", err)
 	}
-	return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+	return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
 }
 
 // follow reads the stream of one request. It cannot be resumed.
-func (l *modernLine) follow(resp *http.Response, cancel func(), method string, sink relay.Sink) (relay.Reply, error) {
+func (l *modernLine) follow(resp *http.Response, cancel func(), method string, sink contract.Sink) (contract.Reply, error) {
 	body := &tail{ReadCloser: resp.Body}
 	r := sse.NewReader(body, l.limit())
 	for {
@@ -156,9 +156,9 @@ func (l *modernLine) follow(resp *http.Response, cancel func(), method string, s
 		if err != nil {
 			resp.Body.Close()
 			if ask.CodeOf(err) == ask.TooLarge {
-				return relay.Reply{Event: true}, tooLarge(l.name(), l.limit())
+				return contract.Reply{Event: true}, tooLarge(l.name(), l.limit())
 			}
-			return relay.Reply{Event: true}, lost(l.name(), method, "its stream ended without a response", err)
+			return contract.Reply{Event: true}, lost(l.name(), method, "its stream ended without a response", err)
 		}
 		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
 			continue
@@ -176,7 +176,7 @@ func (l *modernLine) follow(resp *http.Response, cancel func(), method string, s
 				resp.Body.Close()
 				cancel()
 			}
-			return relay.Reply{Msg: m, Status: resp.StatusCode, Event: true}, nil
+			return contract.Reply{Msg: m, Status: resp.StatusCode, Event: true}, nil
 		}
 	}
 }
@@ -201,7 +201,7 @@ type personalLine struct {
 }
 
 // Call sends a request with what its sender is authorized with.
-func (l *personalLine) Call(ctx context.Context, out relay.Outgoing, sink relay.Sink) (relay.Reply, error) {
+func (l *personalLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.call(ctx, l.door, &out, sink)
 }
 

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"t"}`
 
-func stateless(t *testing.T, b *Backend) relay.Line {
+func stateless(t *testing.T, b *Backend) contract.Line {
 	t.Helper()
 	line, err := b.Stateless(t.Context(), alice)
 	if err != nil {
@@ -188,7 +188,7 @@ func TestClosingTheBackendEndsModernCalls(t *testing.T) {
 	if _, err := b.Stateless(t.Context(), alice); ask.CodeOf(err) != ask.ShuttingDown {
 		t.Errorf("a closed backend gave a line: %v", err)
 	}
-	if _, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()}); ask.CodeOf(err) != ask.ShuttingDown {
+	if _, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()}); ask.CodeOf(err) != ask.ShuttingDown {
 		t.Errorf("a closed backend opened a session: %v", err)
 	}
 }

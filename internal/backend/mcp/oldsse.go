@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
 
@@ -32,7 +32,7 @@ type oldStream struct {
 }
 
 // openOld performs the handshake over the transport of 2024-11-05.
-func (b *Backend) openOld(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+func (b *Backend) openOld(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 	s, err := b.dialOld(ctx, hello.Principal)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -96,7 +96,7 @@ func TestOldStreamThatEndsIsALostLine(t *testing.T) {
 	gate := make(chan struct{})
 	ev := newRecorder()
 	b := old(t, "/messages?s=1", func(func(string)) { <-gate })
-	line, err := b.Open(t.Context(), relay.Hello{Principal: alice, Params: []byte(helloParams), Events: ev})
+	line, err := b.Open(t.Context(), contract.Hello{Principal: alice, Params: []byte(helloParams), Events: ev})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestOldEventBeyondTheLimit(t *testing.T) {
 		<-gate
 		write(data("", `{"jsonrpc":"2.0","result":{"x":"`+strings.Repeat("x", 8<<10)))
 	})
-	line, err := b.Open(t.Context(), relay.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()})
+	line, err := b.Open(t.Context(), contract.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestOldEventBeyondTheLimit(t *testing.T) {
 func TestOldEndpointMustBeOnTheSameOrigin(t *testing.T) {
 	for _, endpoint := range []string{"http://192.0.2.1/messages", "//192.0.2.1/x", "https:/x", "ftp://a/b", "http://u:p@127.0.0.1/x", "%zz"} {
 		b := old(t, endpoint, func(func(string)) {})
-		_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+		_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 		wantCode(t, err, ask.BackendBroken)
 	}
 }
@@ -144,7 +144,7 @@ func TestOldTransportFaults(t *testing.T) {
 		"empty":       {func(w http.ResponseWriter, _ *http.Request) { events(w) }, ask.BackendUnreachable},
 	} {
 		b := newBackend(t, Config{URL: serve(t, test.do).URL, Transport: SSE})
-		_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+		_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 		if ask.CodeOf(err) != test.code {
 			t.Errorf("%s: %v, want %s", name, err, test.code)
 		}
@@ -155,7 +155,7 @@ func TestOldTransportFaults(t *testing.T) {
 	})).URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := silent.Open(ctx, relay.Hello{Params: []byte(helloParams), Events: newRecorder()}); err != context.Canceled {
+	if _, err := silent.Open(ctx, contract.Hello{Params: []byte(helloParams), Events: newRecorder()}); err != context.Canceled {
 		t.Errorf("a silent server: %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestOldTransportFaults(t *testing.T) {
 // What the preferred transport says is the better hint when neither works.
 func TestNeitherTransport(t *testing.T) {
 	b := newBackend(t, Config{URL: serve(t, http.HandlerFunc(http.NotFound)).URL})
-	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+	_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 	e := wantCode(t, err, ask.BackendBroken)
 	if !strings.Contains(e.Message, "404") || !strings.Contains(e.Message, "MCP endpoint") {
 		t.Errorf("message %q", e.Message)

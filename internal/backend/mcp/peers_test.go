@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 )
 
@@ -131,7 +131,7 @@ func TestReferenceServerResumesABlockedCall(t *testing.T) {
 	next(t, done, "end")
 
 	after := newBackend(t, Config{URL: url, Ring: ring})
-	resumed, err := after.Resume(relay.Hello{Principal: alice, Events: newRecorder()}, newRecorder(), handle)
+	resumed, err := after.Resume(contract.Hello{Principal: alice, Events: newRecorder()}, newRecorder(), handle)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -63,7 +63,7 @@ func (b *Backend) probe(ctx context.Context, who ask.Principal) (wire.Message, e
 	if err != nil {
 		return wire.Message{}, ask.From(err)
 	}
-	out := relay.Outgoing{Msg: &msg}
+	out := contract.Outgoing{Msg: &msg}
 	if b.url != nil {
 		reply, err := b.modern.call(ctx, b.door(who), &out, deaf{})
 		if err == nil {
@@ -100,4 +100,4 @@ type deaf struct{}
 
 func (deaf) Notify(*wire.Message) {}
 
-func (deaf) Question(*relay.Question) {}
+func (deaf) Question(*contract.Question) {}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -65,8 +65,8 @@ func (b *board) newQuestion(method string, id, token []byte, calls []*call) *que
 }
 
 // public gives the question as whoever answers it sees it.
-func (q *question) public() *relay.Question {
-	out := &relay.Question{Method: q.method, Token: q.token, Reply: q.reply, Gone: q.gone}
+func (q *question) public() *contract.Question {
+	out := &contract.Question{Method: q.method, Token: q.token, Reply: q.reply, Gone: q.gone}
 	if q.token != nil {
 		out.Progress = q.progress
 	}
@@ -104,8 +104,8 @@ func (b *board) remember(key string) {
 
 // deliver puts a question to its call's sink, or to the line's events where
 // it may be any of several calls', or nobody's.
-func (b *board) deliver(q *question, out *relay.Question, calls []*call) {
-	sinks := make([]relay.Sink, 0, len(calls))
+func (b *board) deliver(q *question, out *contract.Question, calls []*call) {
+	sinks := make([]contract.Sink, 0, len(calls))
 	var only *call
 	for _, c := range calls {
 		c.mu.Lock()

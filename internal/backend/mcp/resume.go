@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 )
 
@@ -46,9 +46,9 @@ func (b *Backend) bind(who ask.Principal) []byte {
 	return bound
 }
 
-// Resume implements relay.Backend. A command's process does not outlive the
+// Resume implements contract.Backend. A command's process does not outlive the
 // gateway, so its calls cannot be taken up.
-func (b *Backend) Resume(hello relay.Hello, sink relay.Sink, handles ...[]byte) (*relay.Resumed, error) {
+func (b *Backend) Resume(hello contract.Hello, sink contract.Sink, handles ...[]byte) (*contract.Resumed, error) {
 	if b.url == nil || b.cfg.Ring == nil || len(handles) == 0 {
 		return nil, ask.Errorf(ask.BackendLost, "Backend "+b.cfg.Name+" cannot take a call up again after a restart.")
 	}
@@ -70,7 +70,7 @@ func (b *Backend) Resume(hello relay.Hello, sink relay.Sink, handles ...[]byte) 
 }
 
 // rejoin gives the line of a session: the one that has it, or a new one.
-func (b *Backend) rejoin(hello relay.Hello, at *blocked) (*legacyLine, error) {
+func (b *Backend) rejoin(hello contract.Hello, at *blocked) (*legacyLine, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -98,7 +98,7 @@ const lifeBits = 32
 
 // takeUp puts a call of an earlier life, and what was asked in it, back on
 // the board.
-func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*relay.Resumed, error) {
+func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resumed, error) {
 	last := &all[len(all)-1]
 	rctx, cancel := context.WithCancelCause(l.life)
 	c := &call{
@@ -115,7 +115,7 @@ func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*relay.Resumed, err
 		cancel(nil)
 		return nil, ask.Errorf(ask.BackendLost, "The call is being carried already.")
 	}
-	r := &relay.Resumed{Line: l}
+	r := &contract.Resumed{Line: l}
 	for _, at := range all {
 		q := l.newQuestion(at.Asked, at.Question, at.Progress, []*call{c})
 		if _, ok := l.admit(q); !ok {
@@ -129,8 +129,8 @@ func (l *legacyLine) takeUp(sink relay.Sink, all []blocked) (*relay.Resumed, err
 		r.Questions = append(r.Questions, q.public())
 	}
 	s := &stream{line: l, call: c, ctx: rctx, cancel: cancel, cursor: last.Cursor, retry: -1}
-	r.Wait = func(ctx context.Context) (relay.Reply, error) {
-		return s.conduct(ctx, func() (relay.Reply, error) { return s.follow(nil) })
+	r.Wait = func(ctx context.Context) (contract.Reply, error) {
+		return s.conduct(ctx, func() (contract.Reply, error) { return s.follow(nil) })
 	}
 	return r, nil
 }

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 )
 
@@ -116,8 +116,8 @@ func TestBlockedCallIsResumedAfterARestart(t *testing.T) {
 	next(t, done, "end")
 
 	after := newBackend(t, Config{URL: url, Ring: ring})
-	hello := relay.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()}
-	if _, err := after.Resume(relay.Hello{Events: newRecorder()}, newRecorder(), handle); ask.CodeOf(err) != ask.BadState {
+	hello := contract.Hello{Principal: alice, Params: []byte(helloParams), Events: newRecorder()}
+	if _, err := after.Resume(contract.Hello{Events: newRecorder()}, newRecorder(), handle); ask.CodeOf(err) != ask.BadState {
 		t.Errorf("somebody else's handle: %v", err)
 	}
 	resumed, err := after.Resume(hello, newRecorder(), handle)
@@ -155,7 +155,7 @@ func TestBlockedCallIsResumedAfterARestart(t *testing.T) {
 }
 
 func TestWhatCannotBeResumedSaysSo(t *testing.T) {
-	hello := relay.Hello{Principal: alice, Events: newRecorder()}
+	hello := contract.Hello{Principal: alice, Events: newRecorder()}
 	b := newBackend(t, Config{Command: "anything"})
 	_, err := b.Resume(hello, newRecorder(), []byte("handle"))
 	wantCode(t, err, ask.BackendLost)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // openStdio starts a process for one legacy session.
-func (b *Backend) openStdio(ctx context.Context, hello relay.Hello) (relay.Line, error) {
+func (b *Backend) openStdio(ctx context.Context, hello contract.Hello) (contract.Line, error) {
 	l := &duplexLine{duplex: duplex{board: newBoard(b, hello.Events)}, backend: b}
 	_, err := b.start(func(p *process) handler {
 		l.board.send, l.hangup = p.send, p.stop

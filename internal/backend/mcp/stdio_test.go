@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -31,7 +31,7 @@ func stdioPeer(t *testing.T, mode string, limits Limits) Config {
 	return Config{Command: exe, Limits: limits, Env: map[string]secret.Text{peerMode: secret.New(mode), "MINE": secret.New("given"), "GORACE": secret.New("atexit_sleep_ms=0")}}
 }
 
-func list(t *testing.T) relay.Outgoing {
+func list(t *testing.T) contract.Outgoing {
 	return outgoing(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 }
 
@@ -139,7 +139,7 @@ func TestStdioQuestionsNameTheirCandidates(t *testing.T) {
 	own := next(t, first.questions, "question of the only call")
 	b := start(t, ctx, line, toolCall(t, "b", `{}`), second)
 	q := next(t, ev.questions, "question of several")
-	if len(q.Candidates) != 2 || q.Candidates[0] != relay.Sink(first) || q.Candidates[1] != relay.Sink(second) {
+	if len(q.Candidates) != 2 || q.Candidates[0] != contract.Sink(first) || q.Candidates[1] != contract.Sink(second) {
 		t.Errorf("candidates %v", q.Candidates)
 	}
 	cancel()
@@ -194,7 +194,7 @@ func TestCrashEndsALegacyLine(t *testing.T) {
 func TestProcessThatDiesInTheHandshake(t *testing.T) {
 	ev := newRecorder()
 	b := newBackend(t, stdioPeer(t, "stillborn", Limits{}))
-	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: ev})
+	_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: ev})
 	e := wantCode(t, err, ask.BackendLost)
 	if !strings.Contains(e.Message, "exit status 5") {
 		t.Errorf("message %q does not say how the process ended", e.Message)
@@ -207,7 +207,7 @@ func TestProcessThatDiesInTheHandshake(t *testing.T) {
 
 func TestCommandThatCannotStart(t *testing.T) {
 	b := newBackend(t, Config{Command: "no-such-command-anywhere"})
-	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+	_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 	wantCode(t, err, ask.BackendUnreachable)
 	_, err = stateless(t, b).Call(t.Context(), list(t), newRecorder())
 	wantCode(t, err, ask.BackendUnreachable)
@@ -230,7 +230,7 @@ func TestEnvironmentIsExplicit(t *testing.T) {
 	}
 }
 
-func pidOf(t *testing.T, reply relay.Reply) int {
+func pidOf(t *testing.T, reply contract.Reply) int {
 	t.Helper()
 	m := reply.Msg
 	pid, err := strconv.Atoi(string(wire.Get(m.Raw, m.Result, "pid").Of(m.Raw)))
@@ -355,7 +355,7 @@ func TestIdleProcessIsGivenUp(t *testing.T) {
 func TestProcessesAreLimited(t *testing.T) {
 	b := newBackend(t, stdioPeer(t, "plain", Limits{Processes: 1}))
 	line := open(t, b, nil)
-	_, err := b.Open(t.Context(), relay.Hello{Params: []byte(helloParams), Events: newRecorder()})
+	_, err := b.Open(t.Context(), contract.Hello{Params: []byte(helloParams), Events: newRecorder()})
 	e := wantCode(t, err, ask.BackendUnreachable)
 	if !strings.Contains(e.Message, "limit") {
 		t.Errorf("message %q", e.Message)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
@@ -100,16 +100,16 @@ func (w *silence) end(keep bool) bool {
 }
 
 // run sends the request and reads to its final response.
-func (s *stream) run(out *relay.Outgoing, met func(http.Header) *ask.Error) (relay.Reply, error) {
+func (s *stream) run(out *contract.Outgoing, met func(http.Header) *ask.Error) (contract.Reply, error) {
 	l := s.line
 	resp, sent, err := post(s.ctx, l.door, l.backend.url, l.headers.Load().post, s.call.upstream(out))
 	if err != nil {
-		return relay.Reply{}, failedToSend(l.name, s.call.method, sent, err)
+		return contract.Reply{}, failedToSend(l.name, s.call.method, sent, err)
 	}
 	if met != nil {
 		if err := met(resp.Header); err != nil {
 			resp.Body.Close()
-			return relay.Reply{}, err
+			return contract.Reply{}, err
 		}
 	}
 	if resp.StatusCode != http.StatusOK {
@@ -119,43 +119,43 @@ func (s *stream) run(out *relay.Outgoing, met func(http.Header) *ask.Error) (rel
 }
 
 // body reads a response of status 200.
-func (s *stream) body(resp *http.Response) (relay.Reply, error) {
+func (s *stream) body(resp *http.Response) (contract.Reply, error) {
 	l := s.line
 	kind := mediaType(resp.Header)
 	switch {
 	case encoded(resp.Header):
 		resp.Body.Close()
-		return relay.Reply{}, broken(l.name, "a compressed body that nobody asked for", nil)
+		return contract.Reply{}, broken(l.name, "a compressed body that nobody asked for", nil)
 	case kind == typeJSON:
 		return s.single(resp)
 	case kind == typeStream:
 		return s.follow(resp)
 	}
 	resp.Body.Close()
-	return relay.Reply{}, broken(l.name, fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
+	return contract.Reply{}, broken(l.name, fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
 }
 
 // single reads a response that is one JSON body.
-func (s *stream) single(resp *http.Response) (relay.Reply, error) {
+func (s *stream) single(resp *http.Response) (contract.Reply, error) {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
 	body, err := readAll(resp, l.limits.MessageBytes)
 	if errors.Is(err, errTooLarge) {
-		return relay.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+		return contract.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
 	}
 	if err != nil {
-		return relay.Reply{}, lost(l.name, s.call.method, "its response broke off", err)
+		return contract.Reply{}, lost(l.name, s.call.method, "its response broke off", err)
 	}
 	m, ok := l.inbound(body, s.call, "")
 	if !ok {
-		return relay.Reply{}, broken(l.name, "a JSON body that does not hold the response", nil)
+		return contract.Reply{}, broken(l.name, "a JSON body that does not hold the response", nil)
 	}
-	return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+	return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
 }
 
 // refused reads a response whose status is not 200.
-func (s *stream) refused(resp *http.Response) (relay.Reply, error) {
+func (s *stream) refused(resp *http.Response) (contract.Reply, error) {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
@@ -164,14 +164,14 @@ func (s *stream) refused(resp *http.Response) (relay.Reply, error) {
 	mine := isFault && n == s.call.id
 	switch {
 	case mine && (!l.gone(resp.StatusCode) || string(m.Field(m.ErrorCode)) == "-32601"):
-		return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+		return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
 	case l.gone(resp.StatusCode), isFault && l.session != "" && forgotten(resp.StatusCode, &m):
-		return relay.Reply{}, l.lose(resp.StatusCode)
+		return contract.Reply{}, l.lose(resp.StatusCode)
 	case isFault:
 		// It names no request, but it answers this one.
-		return relay.Reply{Msg: m, Status: resp.StatusCode}, nil
+		return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
 	}
-	return relay.Reply{}, badStatus(l.name, s.call.method, resp.StatusCode, resp.Header.Get("Location"))
+	return contract.Reply{}, badStatus(l.name, s.call.method, resp.StatusCode, resp.Header.Get("Location"))
 }
 
 // forgotten reports whether an error says that the session is unknown. The
@@ -188,7 +188,7 @@ func forgotten(status int, m *wire.Message) bool {
 // follow reads an event stream to the call's final response, and takes the
 // stream up again where it breaks and can be resumed. Without a response it
 // begins by taking it up.
-func (s *stream) follow(resp *http.Response) (relay.Reply, error) {
+func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
 	l := s.line
 	for failures, n := 0, 0; n < maxResumes; n++ {
 		again := true
@@ -204,10 +204,10 @@ func (s *stream) follow(resp *http.Response) (relay.Reply, error) {
 			switch {
 			case err == nil:
 				s.watch.end(true)
-				return relay.Reply{Msg: m, Status: http.StatusOK, Event: true}, nil
+				return contract.Reply{Msg: m, Status: http.StatusOK, Event: true}, nil
 			case ask.CodeOf(err) == ask.TooLarge:
 				s.watch.end(false)
-				return relay.Reply{Event: true}, tooLarge(l.name, l.limits.MessageBytes)
+				return contract.Reply{Event: true}, tooLarge(l.name, l.limits.MessageBytes)
 			case heard:
 				failures = 0
 			}
@@ -218,14 +218,14 @@ func (s *stream) follow(resp *http.Response) (relay.Reply, error) {
 			again, failures = true, 0
 		}
 		if !again || failures >= fruitless {
-			return relay.Reply{Event: true}, err
+			return contract.Reply{Event: true}, err
 		}
 		if !pause(s.ctx, s.retry, failures) {
-			return relay.Reply{Event: true}, context.Cause(s.ctx)
+			return contract.Reply{Event: true}, context.Cause(s.ctx)
 		}
 		failures++
 	}
-	return relay.Reply{Event: true}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
+	return contract.Reply{Event: true}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
 }
 
 // events reads one connection of the stream. heard is true when anything came.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -17,7 +17,7 @@ import (
 type call struct {
 	surface *Surface
 	id      string // also that of its session
-	who     relay.Caller
+	who     contract.Caller
 	access  string
 	key     string            // the Idempotency-Key of its start, "" for none
 	digest  [sha256.Size]byte // of what was started with that key
@@ -43,7 +43,7 @@ type call struct {
 	ending    bool
 }
 
-func (s *Surface) newCall(who relay.Caller, st start) *call {
+func (s *Surface) newCall(who contract.Caller, st start) *call {
 	c := &call{
 		surface: s, who: who, access: accessKey(who), start: st,
 		log:  newLog(s.cfg.MaxEvents, s.cfg.MaxEventBytes),
@@ -123,7 +123,7 @@ func (c *call) stopNow(why *ask.Error) {
 const closeWait = 10 * time.Second
 
 // finish writes the last event.
-func (c *call) finish(resp relay.Response) {
+func (c *call) finish(resp contract.Response) {
 	c.mu.Lock()
 	why := c.why
 	unasked := c.unasked

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
@@ -13,11 +14,11 @@ import (
 type Gateway interface {
 	// Knows reports whether there is an endpoint named at for that caller; ""
 	// always is one.
-	Knows(at string, who relay.Caller) bool
+	Knows(at string, who contract.Caller) bool
 
 	// Initialize opens a session whose id is session. A nil Session means
 	// that the response is a refusal. msg may be kept.
-	Initialize(ctx context.Context, at, session string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, relay.Response)
+	Initialize(ctx context.Context, at, session string, who contract.Caller, msg *wire.Message, peer contract.Peer) (Session, contract.Response)
 }
 
 // Session is the session of one call. Safe for concurrent use.
@@ -25,7 +26,7 @@ type Session interface {
 	// Call carries a request to its end. The bytes of msg are valid until it
 	// returns, and no longer. An empty response stands for a request that
 	// gets none.
-	Call(ctx context.Context, msg *wire.Message, peer relay.Peer) relay.Response
+	Call(ctx context.Context, msg *wire.Message, peer contract.Peer) contract.Response
 	// Notify takes a notification. msg may be kept.
 	Notify(ctx context.Context, msg *wire.Message)
 	// Answer takes the response to a question. msg may be kept.
@@ -44,7 +45,7 @@ func Through(r *relay.Relay) Gateway { return through{r} }
 
 type through struct{ *relay.Relay }
 
-func (t through) Initialize(ctx context.Context, at, session string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, relay.Response) {
+func (t through) Initialize(ctx context.Context, at, session string, who contract.Caller, msg *wire.Message, peer contract.Peer) (Session, contract.Response) {
 	s, resp := t.Relay.Initialize(ctx, at, session, who, msg, peer)
 	if s == nil {
 		return nil, resp // not a Session that holds a nil pointer

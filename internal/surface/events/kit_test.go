@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -25,18 +25,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fakeGateway stands for everything behind the surface: each call is served
 // by a function of the test. The real one is in the tests of test/e2e.
 type fakeGateway struct {
-	serve func(ctx context.Context, msg *wire.Message, peer relay.Peer) string
+	serve func(ctx context.Context, msg *wire.Message, peer contract.Peer) string
 
 	mu     sync.Mutex
 	closed []ask.Code // why sessions were closed
 }
 
-func (g *fakeGateway) Knows(at string, _ relay.Caller) bool { return at == "" || at == "one" }
+func (g *fakeGateway) Knows(at string, _ contract.Caller) bool { return at == "" || at == "one" }
 
-func (g *fakeGateway) Initialize(context.Context, string, string, relay.Caller, *wire.Message, relay.Peer) (Session, relay.Response) {
+func (g *fakeGateway) Initialize(context.Context, string, string, contract.Caller, *wire.Message, contract.Peer) (Session, contract.Response) {
 	s := &fakeSession{gateway: g}
 	s.life, s.end = context.WithCancelCause(context.Background())
-	return s, relay.Response{Body: []byte("{}")}
+	return s, contract.Response{Body: []byte("{}")}
 }
 
 type fakeSession struct {
@@ -47,10 +47,10 @@ type fakeSession struct {
 	once    sync.Once
 }
 
-func (s *fakeSession) Call(_ context.Context, msg *wire.Message, peer relay.Peer) relay.Response {
+func (s *fakeSession) Call(_ context.Context, msg *wire.Message, peer contract.Peer) contract.Response {
 	s.flight.Add(1)
 	defer s.flight.Done()
-	return relay.Response{Body: []byte(s.gateway.serve(s.life, msg, peer))}
+	return contract.Response{Body: []byte(s.gateway.serve(s.life, msg, peer))}
 }
 
 func (s *fakeSession) Notify(context.Context, *wire.Message) {}
@@ -69,7 +69,7 @@ func (s *fakeSession) Close(_ context.Context, why *ask.Error) {
 const done = `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
 
 // waiting serves a call that ends when it is stopped.
-func waiting(ctx context.Context, _ *wire.Message, _ relay.Peer) string {
+func waiting(ctx context.Context, _ *wire.Message, _ contract.Peer) string {
 	<-ctx.Done()
 	return `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"stopped","data":{"reason":"` + string(ask.CodeOf(context.Cause(ctx))) + `"}}}`
 }
@@ -78,8 +78,8 @@ func newSurface(t *testing.T, g *fakeGateway, change func(*Config)) *Surface {
 	t.Helper()
 	cfg := Config{
 		Gateway: g,
-		Authenticate: func(r *http.Request) (relay.Caller, error) {
-			return relay.Caller{Principal: ask.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}}, nil
+		Authenticate: func(r *http.Request) (contract.Caller, error) {
+			return contract.Caller{Principal: ask.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}}, nil
 		},
 		Ring: seal.Random(), Home: seal.RandomHome(), Log: slog.New(slog.DiscardHandler),
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 // the page is done with, and not before.
 func TestLinkToItsPage(t *testing.T) {
 	finish := make(chan struct{})
-	s := newSurface(t, &fakeGateway{serve: func(_ context.Context, _ *wire.Message, peer relay.Peer) string {
+	s := newSurface(t, &fakeGateway{serve: func(_ context.Context, _ *wire.Message, peer contract.Peer) string {
 		if err := peer.Show(&ask.Ask{ID: "q", Kind: ask.Connect, Backend: "one",
 			Params: []byte(`{"mode":"url","elicitationId":"q","url":"https://gw.example/asks/q","message":"Connect"}`)}); err != nil {
 			t.Error(err)

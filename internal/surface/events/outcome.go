@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -23,7 +23,7 @@ const codeBackend = "backend_error"
 // conclude writes the last event of a call: its result, or why there is none.
 // Where somebody would have had to be asked, that is a result too: an error of
 // the tool is what a model reads.
-func (c *call) conclude(resp relay.Response, why *ask.Error, unasked []authRequired) {
+func (c *call) conclude(resp contract.Response, why *ask.Error, unasked []authRequired) {
 	// What waits on a page is in the result already.
 	unasked = slices.DeleteFunc(slices.Clone(unasked), func(need authRequired) bool { return need.page })
 	msg, err := wire.Scan(resp.Body, c.surface.scan())

@@ -5,14 +5,14 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 var (
-	_ relay.Informed = (*call)(nil)
-	_ desk.Warner    = (*call)(nil)
+	_ contract.Informed = (*call)(nil)
+	_ desk.Warner       = (*call)(nil)
 )
 
 // question is one that was shown and not yet settled.

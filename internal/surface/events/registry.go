@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 )
 
 // registry finds calls by principal and id, or by principal and the key that
@@ -36,7 +36,7 @@ func newRegistry(limit, perPrincipal, pastBytes int, keep time.Duration) *regist
 
 // find gives the call with this id. A call is found with the access that it
 // was started with: a caller whose access has changed starts another.
-func (r *registry) find(who relay.Caller, id string) *call {
+func (r *registry) find(who contract.Caller, id string) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p := r.people[who.Principal]; p != nil {
@@ -139,7 +139,7 @@ func (r *registry) close() []*call {
 }
 
 // accessKey names what a caller may use, for comparing.
-func accessKey(who relay.Caller) string {
+func accessKey(who contract.Caller) string {
 	if who.Access == nil {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -25,7 +25,7 @@ type Config struct {
 
 	// Authenticate says who sends a request, from its headers. An error is
 	// answered with 401, or with what the error itself says (see Challenger).
-	Authenticate func(*http.Request) (relay.Caller, error)
+	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Attempts counts answers that do not fit. Nil where there are no
 	// questions.
@@ -137,7 +137,7 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //	GET, DELETE /events/calls/{id}             follow a call again; cancel it
 //	POST        /events/calls/{id}/respond     answer a question of it
 //	POST        /events/calls/{id}/cancel      cancel it
-func (s *Surface) serve(w http.ResponseWriter, r *http.Request, who relay.Caller) error {
+func (s *Surface) serve(w http.ResponseWriter, r *http.Request, who contract.Caller) error {
 	rest, _ := strings.CutPrefix(r.URL.Path, "/events/")
 	parts := strings.Split(rest, "/")
 	switch n := len(parts); {
@@ -174,7 +174,7 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, who relay.Caller
 
 // start starts a call, unless one was started with its key already, and
 // streams its events.
-func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) error {
+func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who contract.Caller) error {
 	if r.Method != http.MethodPost {
 		return errBadMethod
 	}

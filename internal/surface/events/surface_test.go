@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -33,7 +33,7 @@ func TestLinger(t *testing.T) {
 		second.cancel()
 		synctest.Wait()
 		began := time.Now()
-		<-s.calls.find(relay.Caller{Principal: ask.Principal{Issuer: "test"}}, id).done
+		<-s.calls.find(contract.Caller{Principal: ask.Principal{Issuer: "test"}}, id).done
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("it was stopped after %v", took)
 		}
@@ -68,7 +68,7 @@ func TestKeepAlive(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		s := newSurface(t, &fakeGateway{serve: func(context.Context, *wire.Message, relay.Peer) string { calls++; return done }}, func(c *Config) { c.Keep = time.Minute })
+		s := newSurface(t, &fakeGateway{serve: func(context.Context, *wire.Message, contract.Peer) string { calls++; return done }}, func(c *Config) { c.Keep = time.Minute })
 		start := func() string {
 			c := open(t, s, "POST", "/one/call", tool, "Idempotency-Key", "k")
 			id := c.next()["callId"].(string)
@@ -97,14 +97,14 @@ func TestForgotten(t *testing.T) {
 func TestPastIsBounded(t *testing.T) {
 	calls := 0
 	big := `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 1000) + `"}}`
-	s := newSurface(t, &fakeGateway{serve: func(context.Context, *wire.Message, relay.Peer) string { calls++; return big }}, func(c *Config) { c.MaxPastBytes = 3000 })
+	s := newSurface(t, &fakeGateway{serve: func(context.Context, *wire.Message, contract.Peer) string { calls++; return big }}, func(c *Config) { c.MaxPastBytes = 3000 })
 	var ids []string
 	for i := range 4 {
 		c := open(t, s, "POST", "/one/call", tool, "Idempotency-Key", fmt.Sprint(i))
 		ids = append(ids, c.next()["callId"].(string))
 		c.types()
 	}
-	<-s.calls.find(relay.Caller{Principal: ask.Principal{Issuer: "test"}}, ids[3]).done
+	<-s.calls.find(contract.Caller{Principal: ask.Principal{Issuer: "test"}}, ids[3]).done
 	for i, want := range []int{http.StatusGone, http.StatusGone, http.StatusOK, http.StatusOK} {
 		if w := say(s, "GET", "/calls/"+ids[i], ""); w.Code != want {
 			t.Errorf("call %d: %d, want %d", i, w.Code, want)
@@ -122,7 +122,7 @@ func TestPastIsBounded(t *testing.T) {
 // make room, and one principal's do not take another's.
 func TestCallsAreBounded(t *testing.T) {
 	end := make(chan struct{})
-	s := newSurface(t, &fakeGateway{serve: func(ctx context.Context, msg *wire.Message, p relay.Peer) string {
+	s := newSurface(t, &fakeGateway{serve: func(ctx context.Context, msg *wire.Message, p contract.Peer) string {
 		select {
 		case <-end:
 			return done
@@ -174,7 +174,7 @@ func TestFollowersAreBounded(t *testing.T) {
 // said on the way is lost first, and it is told so; questions and the result
 // are kept.
 func TestSlowConsumer(t *testing.T) {
-	s := newSurface(t, &fakeGateway{serve: func(_ context.Context, _ *wire.Message, peer relay.Peer) string {
+	s := newSurface(t, &fakeGateway{serve: func(_ context.Context, _ *wire.Message, peer contract.Peer) string {
 		if err := peer.Show(&ask.Ask{ID: "q", Kind: ask.URL, Params: []byte(`{"message":"m","url":"https://x.example"}`), Backend: "one"}); err != nil {
 			t.Error(err)
 		}
@@ -194,7 +194,7 @@ func TestSlowConsumer(t *testing.T) {
 		}
 		s.calls.mu.Unlock()
 	}
-	<-s.calls.find(relay.Caller{Principal: ask.Principal{Issuer: "test"}}, id).done
+	<-s.calls.find(contract.Caller{Principal: ask.Principal{Issuer: "test"}}, id).done
 	want := []string{typeLost, typeStarted, typeAsked, typeLog, typeLog, typeLog, typeLog, typeLog, typeLog, typeLog, typeResult}
 	if got := open(t, s, "GET", "/calls/"+id, "").types(); !slices.Equal(got, want) {
 		t.Errorf("what is kept is %v", got)

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -19,7 +19,7 @@ const (
 
 // postBatch serves an array of messages: its requests run side by side, and
 // their responses share one stream, or one array.
-func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, raw []byte, accept accepts) {
+func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, raw []byte, accept accepts) {
 	if eraOf(r.Header) == era.Modern || r.Header[headerSession] == nil {
 		refuse(w, http.StatusBadRequest, ask.Errorf(ask.BadMessage, "A batch is taken in a session of version "+batchVersion+" only, and initialize never in a batch."))
 		return

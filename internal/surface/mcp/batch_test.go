@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 func TestBatchRunsSideBySide(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
-	g := &fakeGateway{version: "2025-03-26", call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{version: "2025-03-26", call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		both.Done()
 		both.Wait() // neither ends before both have begun
 		if msg.Method() == "loud" {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -31,12 +31,12 @@ func (n *nowhere) SetWriteDeadline(time.Time) error { return nil }
 // answered with plain JSON, the HTTP server and the gateway not counted.
 func BenchmarkPlainCall(b *testing.B) {
 	result := []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)
-	g := &fakeGateway{version: "2025-11-25", call: func(context.Context, *wire.Message, relay.Peer) Response {
+	g := &fakeGateway{version: "2025-11-25", call: func(context.Context, *wire.Message, contract.Peer) Response {
 		return Response{Body: result, Status: 200}
 	}}
 	s, err := New(Config{
 		Gateway: g, Ring: seal.Random(), Log: slog.New(slog.DiscardHandler),
-		Authenticate: func(*http.Request) (relay.Caller, error) { return alice, nil },
+		Authenticate: func(*http.Request) (contract.Caller, error) { return alice, nil },
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -28,9 +28,9 @@ type fakeGateway struct {
 	version string // of the sessions it opens
 	welcome string // the result of initialize, where the version is not enough
 	// call serves legacy calls; its default echoes.
-	call func(ctx context.Context, msg *wire.Message, peer relay.Peer) Response
+	call func(ctx context.Context, msg *wire.Message, peer contract.Peer) Response
 	// modern serves modern calls; its default echoes.
-	modern func(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response
+	modern func(ctx context.Context, at string, who contract.Caller, msg *wire.Message, params http.Header, peer contract.Peer) Response
 	// opening runs inside Initialize; false refuses.
 	opening func(ctx context.Context) bool
 	// closed is told why a session was closed, where it is not nil.
@@ -40,9 +40,9 @@ type fakeGateway struct {
 	sessions []*fakeSession
 }
 
-func (g *fakeGateway) Knows(at string, _ relay.Caller) bool { return at == "" || at == "files" }
+func (g *fakeGateway) Knows(at string, _ contract.Caller) bool { return at == "" || at == "files" }
 
-func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who relay.Caller, msg *wire.Message, peer relay.Peer) (Session, Response) {
+func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who contract.Caller, msg *wire.Message, peer contract.Peer) (Session, Response) {
 	if g.opening != nil && !g.opening(ctx) {
 		return nil, Response{Body: response(msg, `"error":{"code":-32000,"message":"no"}`), Status: 200}
 	}
@@ -61,7 +61,7 @@ func (g *fakeGateway) Initialize(ctx context.Context, at, id string, who relay.C
 	return s, Response{Body: response(msg, `"result":{"protocolVersion":"`+g.version+`"}`), Status: 200}
 }
 
-func (g *fakeGateway) Call(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response {
+func (g *fakeGateway) Call(ctx context.Context, at string, who contract.Caller, msg *wire.Message, params http.Header, peer contract.Peer) Response {
 	if g.modern == nil {
 		return echo(msg)
 	}
@@ -78,8 +78,8 @@ func (g *fakeGateway) last() *fakeSession {
 type fakeSession struct {
 	gateway *fakeGateway
 	at, id  string
-	who     relay.Caller
-	peer    relay.Peer
+	who     contract.Caller
+	peer    contract.Peer
 	notes   chan string
 	answers chan string
 	listens chan struct{}
@@ -92,7 +92,7 @@ type fakeSession struct {
 
 func (s *fakeSession) Version() string { return s.gateway.version }
 
-func (s *fakeSession) Call(ctx context.Context, msg *wire.Message, peer relay.Peer) Response {
+func (s *fakeSession) Call(ctx context.Context, msg *wire.Message, peer contract.Peer) Response {
 	if s.gateway.call == nil {
 		return echo(msg)
 	}
@@ -115,7 +115,7 @@ func (s *fakeSession) Answer(msg *wire.Message) error {
 func (s *fakeSession) Listen()               { s.listens <- struct{}{} }
 func (s *fakeSession) Done() <-chan struct{} { return s.done }
 
-func (s *fakeSession) Admit(relay.Access) {}
+func (s *fakeSession) Admit(contract.Access) {}
 
 func (s *fakeSession) Close(_ context.Context, why *ask.Error) {
 	s.mu.Lock()
@@ -141,23 +141,23 @@ func echo(msg *wire.Message) Response {
 }
 
 var (
-	alice = relay.Caller{Principal: ask.Principal{Issuer: "test", Subject: "alice"}}
-	bob   = relay.Caller{Principal: ask.Principal{Issuer: "test", Subject: "bob"}}
+	alice = contract.Caller{Principal: ask.Principal{Issuer: "test", Subject: "alice"}}
+	bob   = contract.Caller{Principal: ask.Principal{Issuer: "test", Subject: "bob"}}
 )
 
 // byToken takes the subject from the Authorization header; alice without one.
-func byToken(r *http.Request) (relay.Caller, error) {
+func byToken(r *http.Request) (contract.Caller, error) {
 	switch r.Header.Get("Authorization") {
 	case "", "alice":
 		return alice, nil
 	case "bob":
 		return bob, nil
 	case "alice, with less":
-		return relay.Caller{Principal: alice.Principal, Access: less{}}, nil
+		return contract.Caller{Principal: alice.Principal, Access: less{}}, nil
 	case "expired":
-		return relay.Caller{}, expired{}
+		return contract.Caller{}, expired{}
 	}
-	return relay.Caller{}, ask.Errorf(ask.NotAllowed, "No.")
+	return contract.Caller{}, ask.Errorf(ask.NotAllowed, "No.")
 }
 
 // less is an access to nothing.

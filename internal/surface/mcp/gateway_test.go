@@ -9,6 +9,7 @@ import (
 
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/catalog"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -21,7 +22,7 @@ func TestThroughARelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := relay.New(relay.Config{
-		Cross: func(relay.Crossing) (relay.Line, error) { return nil, errors.New("no bridge here") },
+		Cross: func(contract.Crossing) (contract.Line, error) { return nil, errors.New("no bridge here") },
 		Ring:  seal.Random(), Catalog: cache, Forms: form.NewCache(nil, 1), Log: log,
 		Info:   []byte(`{"name":"answerback","version":"0"}`),
 		Limits: relay.Limits{CallTimeout: time.Minute, CallCap: time.Hour, CallsPerSession: 10, StateAge: time.Hour, Away: time.Minute, Round: time.Minute, Parked: 1},

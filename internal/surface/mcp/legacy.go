@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // postLegacy serves one message of a legacy client. It reports whether the
 // bytes of the message are free again.
-func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, msg *wire.Message, accept accepts) bool {
+func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) bool {
 	if msg.Kind == wire.Request && msg.Method() == "initialize" && r.Header[headerSession] == nil {
 		if !s.flight.begin() {
 			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
@@ -72,7 +72,7 @@ func requestID(msg *wire.Message) []byte {
 }
 
 // initialize opens a session.
-func (s *Surface) initialize(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, msg *wire.Message, accept accepts) {
+func (s *Surface) initialize(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) {
 	ss := s.newSession(at, who, s.cfg.Ring.Mint(seal.Session, s.cfg.Home, 0))
 	instead, fault := s.sessions.reserve(ss)
 	if fault != nil {
@@ -128,7 +128,7 @@ func (st *stream) withdrawSession() {
 // in; the caller must leave it. Otherwise it gives the HTTP status to refuse
 // the request with. A session lives with the access it was opened with: a
 // caller whose access has changed opens another.
-func (s *Surface) session(r *http.Request, at string, who relay.Caller) (*session, int, *ask.Error) {
+func (s *Surface) session(r *http.Request, at string, who contract.Caller) (*session, int, *ask.Error) {
 	ids := r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
 		return nil, http.StatusBadRequest, noSession
@@ -157,7 +157,7 @@ func (s *Surface) session(r *http.Request, at string, who relay.Caller) (*sessio
 }
 
 // get opens a session's own stream, or takes up a stream that broke off.
-func (s *Surface) get(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) {
+func (s *Surface) get(w http.ResponseWriter, r *http.Request, at string, who contract.Caller) {
 	if s.sessionless(w, r) {
 		return
 	}
@@ -211,7 +211,7 @@ func (ss *session) find(eventID string) (*stream, uint64) {
 }
 
 // delete ends a session.
-func (s *Surface) delete(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) {
+func (s *Surface) delete(w http.ResponseWriter, r *http.Request, at string, who contract.Caller) {
 	if s.sessionless(w, r) {
 		return
 	}

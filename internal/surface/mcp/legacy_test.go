@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -119,7 +119,7 @@ func TestClientGoneDuringInitializeLeavesNoSession(t *testing.T) {
 	req, _ := http.NewRequestWithContext(ctx, "POST", b.url, strings.NewReader(initializeBody))
 	req.Header.Set("Content-Type", "application/json")
 	gone := make(chan struct{})
-	b.surface.cfg.Authenticate = func(r *http.Request) (relay.Caller, error) {
+	b.surface.cfg.Authenticate = func(r *http.Request) (contract.Caller, error) {
 		context.AfterFunc(r.Context(), func() { close(gone) })
 		return alice, nil
 	}
@@ -152,7 +152,7 @@ func TestGetAndDeleteWithoutSession(t *testing.T) {
 func TestQuestionOnTheStreamOfItsCall(t *testing.T) {
 	answered := make(chan struct{})
 	params := `{"message":"Sure?",  "n":12345678901234567890}`
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		if err := peer.Show(&ask.Ask{ID: "ask-9", Method: "elicitation/create", Params: []byte(params)}); err != nil {
 			t.Errorf("show: %v", err)
 		}
@@ -192,7 +192,7 @@ func TestQuestionOnTheStreamOfItsCall(t *testing.T) {
 }
 
 func TestOlderVersionsGetNoPrimingEvent(t *testing.T) {
-	g := &fakeGateway{version: "2025-06-18", call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{version: "2025-06-18", call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		peer.Notify(note("message"))
 		return echo(msg)
 	}}
@@ -204,7 +204,7 @@ func TestOlderVersionsGetNoPrimingEvent(t *testing.T) {
 }
 
 func TestClientThatTakesOneFormOnly(t *testing.T) {
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		peer.Notify(note("progress"))
 		if err := peer.Show(&ask.Ask{ID: "a", Method: "roots/list"}); (err == nil) != (msg.Method() == "shown") {
 			t.Errorf("%s: show gave %v", msg.Method(), err)
@@ -236,7 +236,7 @@ func TestClientThatTakesOneFormOnly(t *testing.T) {
 }
 
 func TestCancelledCallGetsNoMessage(t *testing.T) {
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		if msg.Method() == "streaming" {
 			peer.Notify(note("progress"))
 		}

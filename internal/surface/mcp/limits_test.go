@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 func TestKeepAliveTurnsASilentCallIntoAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ relay.Peer) Response {
+		g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ contract.Peer) Response {
 			time.Sleep(40 * time.Second)
 			return echo(msg)
 		}}
@@ -58,7 +58,7 @@ func TestKeepAliveOnTheOwnStream(t *testing.T) {
 
 func TestIdleSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ relay.Peer) Response {
+		g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ contract.Peer) Response {
 			time.Sleep(time.Hour)
 			return echo(msg)
 		}}
@@ -127,12 +127,12 @@ func TestSessionLimits(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	g := &fakeGateway{
-		call: func(ctx context.Context, msg *wire.Message, peer relay.Peer) Response {
+		call: func(ctx context.Context, msg *wire.Message, peer contract.Peer) Response {
 			peer.Notify(note("waiting"))
 			<-ctx.Done()
 			return Response{Body: response(msg, `"error":{"code":-32000,"message":"ended"}`)}
 		},
-		modern: func(ctx context.Context, _ string, _ relay.Caller, msg *wire.Message, _ http.Header, peer relay.Peer) Response {
+		modern: func(ctx context.Context, _ string, _ contract.Caller, msg *wire.Message, _ http.Header, peer contract.Peer) Response {
 			peer.Notify(note("waiting"))
 			<-ctx.Done()
 			if ask.CodeOf(context.Cause(ctx)) != ask.ShuttingDown {
@@ -170,7 +170,7 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestCloseGivesUpWithItsContext(t *testing.T) {
 	stuck := make(chan struct{})
 	started := make(chan struct{})
-	g := &fakeGateway{call: func(context.Context, *wire.Message, relay.Peer) Response {
+	g := &fakeGateway{call: func(context.Context, *wire.Message, contract.Peer) Response {
 		close(started)
 		<-stuck
 		return Response{}

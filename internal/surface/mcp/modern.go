@@ -5,14 +5,14 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // postModern serves one message of a modern client. There is no session, and
 // closing the connection is how the client cancels.
-func (s *Surface) postModern(w http.ResponseWriter, r *http.Request, at string, who relay.Caller, msg *wire.Message, accept accepts) {
+func (s *Surface) postModern(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) {
 	switch msg.Kind {
 	case wire.Request:
 	case wire.Notification:

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -24,7 +24,7 @@ func modernBody(id, method, members string) string {
 }
 
 func TestModernCall(t *testing.T) {
-	g := &fakeGateway{modern: func(_ context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response {
+	g := &fakeGateway{modern: func(_ context.Context, at string, who contract.Caller, msg *wire.Message, params http.Header, peer contract.Peer) Response {
 		if at != "files" || who != alice || params.Get("Mcp-Param-Region") != "eu" || len(params) != 1 {
 			t.Errorf("called at %q by %v with %v", at, who, params)
 		}
@@ -42,7 +42,7 @@ func TestModernCall(t *testing.T) {
 }
 
 func TestModernStreamHasNoEventIDs(t *testing.T) {
-	g := &fakeGateway{modern: func(_ context.Context, _ string, _ relay.Caller, msg *wire.Message, _ http.Header, peer relay.Peer) Response {
+	g := &fakeGateway{modern: func(_ context.Context, _ string, _ contract.Caller, msg *wire.Message, _ http.Header, peer contract.Peer) Response {
 		peer.Notify(note("progress"))
 		return echo(msg)
 	}}
@@ -65,7 +65,7 @@ func TestModernStreamHasNoEventIDs(t *testing.T) {
 
 func TestModernDisconnectIsCancel(t *testing.T) {
 	ended := make(chan error, 1)
-	g := &fakeGateway{modern: func(ctx context.Context, _ string, _ relay.Caller, _ *wire.Message, _ http.Header, peer relay.Peer) Response {
+	g := &fakeGateway{modern: func(ctx context.Context, _ string, _ contract.Caller, _ *wire.Message, _ http.Header, peer contract.Peer) Response {
 		peer.Notify(note("progress"))
 		<-ctx.Done()
 		peer.Notify(note("progress"))

@@ -2,13 +2,13 @@ package mcp
 
 import (
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 var (
-	_ relay.Peer = (*stream)(nil)
-	_ relay.Peer = (*session)(nil)
+	_ contract.Peer = (*stream)(nil)
+	_ contract.Peer = (*session)(nil)
 )
 
 // Notify sends a notification that belongs to the stream's call. Where the

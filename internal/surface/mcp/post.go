@@ -4,14 +4,14 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // post serves one POST: it reads and checks the message, and hands it to its
 // era.
-func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who relay.Caller) {
+func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who contract.Caller) {
 	if !isJSON(r.Header) {
 		refuse(w, http.StatusUnsupportedMediaType, notJSON)
 		return

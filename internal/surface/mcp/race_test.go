@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -66,7 +66,7 @@ func TestRequestBeforeTheHandshakeIsDone(t *testing.T) {
 func TestQuestionToAClientThatIsGone(t *testing.T) {
 	gone, asked := make(chan struct{}), make(chan error, 2)
 	started := make(chan struct{})
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		close(started)
 		<-gone
 		asked <- peer.Show(&ask.Ask{ID: "q", Method: "roots/list"})
@@ -75,7 +75,7 @@ func TestQuestionToAClientThatIsGone(t *testing.T) {
 		return echo(msg)
 	}}
 	b := serve(t, g, nil).initialize()
-	b.surface.cfg.Authenticate = func(r *http.Request) (relay.Caller, error) {
+	b.surface.cfg.Authenticate = func(r *http.Request) (contract.Caller, error) {
 		context.AfterFunc(r.Context(), func() { close(gone) })
 		return alice, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -20,7 +20,7 @@ type talker struct {
 
 func newTalker() *talker { return &talker{say: make(chan []byte), said: make(chan struct{})} }
 
-func (k *talker) call(ctx context.Context, msg *wire.Message, peer relay.Peer) Response {
+func (k *talker) call(ctx context.Context, msg *wire.Message, peer contract.Peer) Response {
 	for {
 		select {
 		case m, ok := <-k.say:
@@ -102,7 +102,7 @@ func TestResumptionAtEveryEventBoundary(t *testing.T) {
 func TestLostConnectionIsNoCancel(t *testing.T) {
 	k := newTalker()
 	ended := make(chan error, 1)
-	g := &fakeGateway{call: func(ctx context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(ctx context.Context, msg *wire.Message, peer contract.Peer) Response {
 		resp := k.call(ctx, msg, peer)
 		ended <- ctx.Err()
 		return resp
@@ -126,7 +126,7 @@ func TestLostConnectionIsNoCancel(t *testing.T) {
 }
 
 func TestEventsOfOneSessionAreNotReplayedInAnother(t *testing.T) {
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		peer.Notify(note("secret"))
 		return echo(msg)
 	}}
@@ -143,7 +143,7 @@ func TestEventsOfOneSessionAreNotReplayedInAnother(t *testing.T) {
 }
 
 func TestFinishedStreamsAreForgotten(t *testing.T) {
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		peer.Notify(note("n"))
 		return echo(msg)
 	}}

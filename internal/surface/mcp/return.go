@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/relay"
 )
 
@@ -51,7 +52,7 @@ func (ss *session) Mark() []byte { return nil }
 
 // Return makes the session and the stream of a call from before a restart
 // again. Several calls of one session find the same session.
-func (s *Surface) Return(raw []byte, id string, who ask.Principal, behind func(context.Context, relay.Peer) *relay.Session) (context.Context, relay.Peer, func(relay.Response), error) {
+func (s *Surface) Return(raw []byte, id string, who ask.Principal, behind func(context.Context, contract.Peer) *relay.Session) (context.Context, contract.Peer, func(contract.Response), error) {
 	var m mark
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, nil, nil, err
@@ -66,7 +67,7 @@ func (s *Surface) Return(raw []byte, id string, who ask.Principal, behind func(c
 	ss.busy++
 	ss.mu.Unlock()
 	ss.begin(st)
-	return ss.life, st, func(resp relay.Response) {
+	return ss.life, st, func(resp contract.Response) {
 		st.respond(resp)
 		ss.done(st)
 		st.finish()
@@ -75,13 +76,13 @@ func (s *Surface) Return(raw []byte, id string, who ask.Principal, behind func(c
 }
 
 // again gives the session with this id, making it where it is not there.
-func (s *Surface) again(m mark, id string, who ask.Principal, behind func(context.Context, relay.Peer) *relay.Session) (*session, error) {
+func (s *Surface) again(m mark, id string, who ask.Principal, behind func(context.Context, contract.Peer) *relay.Session) (*session, error) {
 	s.returning.Lock()
 	defer s.returning.Unlock()
 	if ss := s.sessions.find(who, id); ss != nil {
 		return ss, nil
 	}
-	ss := s.newSession(m.At, relay.Caller{Principal: who}, id)
+	ss := s.newSession(m.At, contract.Caller{Principal: who}, id)
 	ss.access, ss.returned, ss.names = m.Access, true, lifeOf
 	ss.own.next, ss.own.sent = lifeOf, lifeOf-1
 	if _, fault := s.sessions.reserve(ss); fault != nil {
@@ -95,7 +96,7 @@ func (s *Surface) again(m mark, id string, who ask.Principal, behind func(contex
 
 // admit tells the session behind one from before a restart what its caller
 // may use: that is known once the caller is back.
-func (ss *session) admit(who relay.Caller) {
+func (ss *session) admit(who contract.Caller) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	if !ss.returned {

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -17,7 +17,7 @@ import (
 func asking() *fakeGateway {
 	g := &fakeGateway{}
 	g.welcome = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`
-	g.call = func(ctx context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g.call = func(ctx context.Context, msg *wire.Message, peer contract.Peer) Response {
 		switch msg.Method() {
 		case "tools/call":
 		case "ping":

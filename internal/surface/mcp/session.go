@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 )
 
 const (
@@ -59,14 +59,14 @@ type pastStream struct {
 }
 
 // accessKey names what a caller may use, for comparing.
-func accessKey(who relay.Caller) string {
+func accessKey(who contract.Caller) string {
 	if who.Access == nil {
 		return ""
 	}
 	return "=" + who.Access.Key()
 }
 
-func (s *Surface) newSession(at string, who relay.Caller, id string) *session {
+func (s *Surface) newSession(at string, who contract.Caller, id string) *session {
 	ss := &session{surface: s, id: id, at: at, who: who.Principal, access: accessKey(who), streams: make(map[string]*stream), busy: 1}
 	ss.life, ss.end = context.WithCancelCause(context.Background())
 	ss.own = s.newOwnStream(ss)

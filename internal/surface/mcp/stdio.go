@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -72,7 +72,7 @@ type pipe struct {
 	modern   map[string]context.CancelCauseFunc // modern calls in flight, by id
 }
 
-var _ relay.Peer = (*pipe)(nil)
+var _ contract.Peer = (*pipe)(nil)
 
 // serve takes lines until the client's life ends, and says why it did: nil
 // for the end of the input.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -88,7 +88,7 @@ func (k *terminal) end() []string {
 
 func TestStdioLegacy(t *testing.T) {
 	answered := make(chan struct{})
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, peer contract.Peer) Response {
 		switch msg.Method() {
 		case "asks":
 			if err := peer.Show(&ask.Ask{ID: "q", Method: "roots/list", Params: []byte("{\n\t\"a\": \"b c\"\r\n}")}); err != nil {
@@ -146,7 +146,7 @@ func TestStdioLegacy(t *testing.T) {
 
 func TestStdioModern(t *testing.T) {
 	begun := make(chan struct{})
-	g := &fakeGateway{modern: func(ctx context.Context, at string, who relay.Caller, msg *wire.Message, params http.Header, peer relay.Peer) Response {
+	g := &fakeGateway{modern: func(ctx context.Context, at string, who contract.Caller, msg *wire.Message, params http.Header, peer contract.Peer) Response {
 		if at != "" || who != alice || params != nil {
 			t.Errorf("called at %q by %v with %v", at, who, params)
 		}
@@ -185,7 +185,7 @@ func TestStdioModern(t *testing.T) {
 
 func TestStdioEndOfInputEndsCalls(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan struct{})
-	g := &fakeGateway{call: func(ctx context.Context, _ *wire.Message, _ relay.Peer) Response {
+	g := &fakeGateway{call: func(ctx context.Context, _ *wire.Message, _ contract.Peer) Response {
 		close(begun)
 		<-ctx.Done()
 		close(ended)
@@ -205,7 +205,7 @@ func TestStdioEndOfInputEndsCalls(t *testing.T) {
 
 func TestStdioLimits(t *testing.T) {
 	leave := make(chan struct{})
-	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ relay.Peer) Response {
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ contract.Peer) Response {
 		<-leave
 		return echo(msg)
 	}}
@@ -226,7 +226,7 @@ func TestStdioLimits(t *testing.T) {
 }
 
 func TestStdioBatch(t *testing.T) {
-	g := &fakeGateway{version: "2025-03-26", call: func(_ context.Context, msg *wire.Message, _ relay.Peer) Response {
+	g := &fakeGateway{version: "2025-03-26", call: func(_ context.Context, msg *wire.Message, _ contract.Peer) Response {
 		if msg.Method() == "cancelled" {
 			return Response{}
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/relay"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -23,10 +23,10 @@ type Config struct {
 
 	// Authenticate says who sends a request, from its headers. An error is
 	// answered with 401, or with what the error itself says (see Challenger).
-	Authenticate func(*http.Request) (relay.Caller, error)
+	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Local is who uses the standard streams.
-	Local relay.Caller
+	Local contract.Caller
 
 	Ring *seal.Ring
 	Home seal.Home

@@ -1,11 +1,13 @@
-package relay
+package parking
 
 import (
 	"strconv"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -17,22 +19,22 @@ type open struct {
 
 // answer gives the desk what the client brought. Keys that nobody asked with
 // are passed over; what is missing is asked again.
-func (pk *parked) answer(msg *wire.Message) {
+func (pk *Call) answer(msg *wire.Message) {
 	for member := range wire.Members(msg.Raw, msg.InputResponses) {
 		key, _ := wire.Unquote(member.Key.Of(msg.Raw))
 		id := pk.take(key)
 		if id == "" {
 			continue
 		}
-		err := pk.lot.relay.desk.Answer(id, desk.From{Principal: pk.who, Session: pk.id, Surface: surface}, answerIn(msg.Raw, member.Value))
+		err := pk.lot.desk.Answer(id, desk.From{Principal: pk.terms.Who, Session: pk.id, Surface: contract.MCP}, question.AnswerIn(msg.Raw, member.Value))
 		if err != nil {
-			pk.lot.relay.log.Info("answer not taken", "ask", id, "code", ask.CodeOf(err), "err", err)
+			pk.lot.log.Info("answer not taken", "ask", id, "code", ask.CodeOf(err), "err", err)
 		}
 	}
 }
 
 // take gives the ask behind a key, which is then no longer open.
-func (pk *parked) take(key string) string {
+func (pk *Call) take(key string) string {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	for i, o := range pk.open {
@@ -64,39 +66,37 @@ func appendOpen(b []byte, questions []open) []byte {
 	return append(b, '}')
 }
 
-// Question carries a question of the call, under a key of its own.
-func (pk *parked) Question(q *Question) {
-	o := pk.offer()
-	pk.call.asker.carry(q, o, pk.call)
+// Offer has one question of the call put to its client, under a key of its
+// own: put shows it through the offer, if it does. The client is not sent away
+// while put has not returned.
+func (pk *Call) Offer(put func(*Offer)) {
+	pk.mu.Lock()
+	pk.keys++
+	pk.coming++
+	o := &Offer{pk, "q" + strconv.Itoa(pk.keys)}
+	pk.mu.Unlock()
+	put(o)
 	pk.mu.Lock()
 	pk.coming--
 	pk.mu.Unlock()
 }
 
-// offer makes the way in which one question is put to the client.
-func (pk *parked) offer() *offer {
-	pk.mu.Lock()
-	defer pk.mu.Unlock()
-	pk.keys++
-	pk.coming++
-	return &offer{pk, "q" + strconv.Itoa(pk.keys)}
-}
-
-// offer is one question of a parked call on its way to the client.
-type offer struct {
-	*parked
-	key string
+// Offer is one question of a call on its way to the client, attached or away.
+// It is a contract.Peer.
+type Offer struct {
+	call *Call
+	key  string
 }
 
 // Notify sends a notification to the client.
-func (o *offer) Notify(msg []byte) { o.tellNow(msg) }
+func (o *Offer) Notify(msg []byte) { o.call.Notify(msg) }
 
 // Mark is empty: a parked call is found by its state, not by a connection.
-func (o *offer) Mark() []byte { return nil }
+func (o *Offer) Mark() []byte { return nil }
 
 // Show offers a question to the client in the round under way, or in the next.
-func (o *offer) Show(a *ask.Ask) error {
-	pk := o.parked
+func (o *Offer) Show(a *ask.Ask) error {
+	pk := o.call
 	pk.mu.Lock()
 	pk.open = append(pk.open, open{o.key, *a})
 	pk.updated = time.Now()
@@ -106,8 +106,8 @@ func (o *offer) Show(a *ask.Ask) error {
 }
 
 // Withdraw takes a question back that was not answered yet.
-func (o *offer) Withdraw(id string, _ *ask.Error) {
-	pk := o.parked
+func (o *Offer) Withdraw(id string, _ *ask.Error) {
+	pk := o.call
 	pk.mu.Lock()
 	for i, o := range pk.open {
 		if o.ask.ID == id {

@@ -1,4 +1,4 @@
-package relay
+package parking
 
 import (
 	"context"
@@ -51,90 +51,90 @@ const keepTime = 5 * time.Second
 
 // toldShelf is where the calls of a home are whose clients were told to call
 // again.
-func (r *Relay) toldShelf() string { return "told." + r.home }
+func (l *Lot) toldShelf() string { return "told." + l.home }
 
 // shelf is under what the call's response is kept.
-func (pk *parked) shelf() string {
-	id := strings.TrimPrefix(pk.id, ownTask)
+func (pk *Call) shelf() string {
+	id := strings.TrimPrefix(pk.id, ours)
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	if pk.told {
-		return pk.lot.relay.toldShelf() + "." + id
+		return pk.lot.toldShelf() + "." + id
 	}
 	return id
 }
 
 // keepReply keeps the response of a call whose client is away: that of one
 // which may be a task for as long as a task was promised to last.
-func (pk *parked) keepReply() {
+func (pk *Call) keepReply() {
 	u := pk.uncollected()
-	u.Reply = pk.reply.Msg.Raw
+	u.Reply = pk.result.Reply.Msg.Raw
 	switch {
 	case pk.isCancelled():
 		u.Code, u.Why = ask.ClientCancelled, "The client cancelled the task."
-	case pk.err != nil:
-		why := ask.From(pk.err)
+	case pk.result.Err != nil:
+		why := ask.From(pk.result.Err)
 		u.Code, u.Why = why.Code, why.Message
 	}
-	ttl := max(pk.away, time.Minute)
-	if pk.tasks {
-		ttl = max(ttl, pk.lot.relay.limits.CallCap-time.Since(pk.created))
+	ttl := max(pk.terms.Away, time.Minute)
+	if pk.terms.Tasks {
+		ttl = max(ttl, pk.lot.limits.Total-time.Since(pk.created))
 	}
 	pk.keep(u, ttl)
 }
 
 // keepPlace keeps that the call is under way for a client that was told to
 // call again, so that it is never said of it that it was not.
-func (pk *parked) keepPlace() {
+func (pk *Call) keepPlace() {
 	u := pk.uncollected()
 	u.Working = true
-	pk.keep(u, pk.lot.relay.limits.CallCap+pk.away)
+	pk.keep(u, pk.lot.limits.Total+pk.terms.Away)
 }
 
-func (pk *parked) uncollected() uncollected {
+func (pk *Call) uncollected() uncollected {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	a := pk.call.asker
+	t := pk.terms
 	return uncollected{
-		Who: pk.who, Backend: a.backend, Message: pk.call.msg.Raw, Created: pk.created, Updated: pk.updated,
-		ID: pk.id, Name: a.name, Era: pk.era, Away: pk.away,
+		Who: t.Who, Backend: t.Backend, Message: pk.began.Raw, Created: pk.created, Updated: pk.updated,
+		ID: pk.id, Name: t.Name, Era: t.Era, Away: t.Away,
 	}
 }
 
-func (pk *parked) keep(u uncollected, ttl time.Duration) {
-	r := pk.lot.relay
-	if r.results == nil {
+func (pk *Call) keep(u uncollected, ttl time.Duration) {
+	l := pk.lot
+	if l.results == nil {
 		return
 	}
 	value, err := json.Marshal(u)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 		defer cancel()
-		err = r.results.Keep(ctx, pk.shelf(), value, ttl)
+		err = l.results.Keep(ctx, pk.shelf(), value, ttl)
 	}
 	if err != nil {
-		r.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)
+		l.log.Warn("a response that waits for its client would not outlive the gateway", "backend", u.Backend, "err", err)
 	} else if !u.Working {
-		r.log.Info("response kept for a client that is away", "backend", u.Backend, "name", u.Name, "principal", u.Who)
+		l.log.Info("response kept for a client that is away", "backend", u.Backend, "name", u.Name, "principal", u.Who)
 	}
 }
 
 // drop forgets what was kept of the call.
-func (pk *parked) drop() {
-	r := pk.lot.relay
-	if r.results == nil {
+func (pk *Call) drop() {
+	l := pk.lot
+	if l.results == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
 	defer cancel()
-	if err := r.results.Drop(ctx, pk.shelf()); err != nil {
-		r.log.Warn("a response that its client has may be given again after a restart", "backend", pk.call.asker.backend, "err", err)
+	if err := l.results.Drop(ctx, pk.shelf()); err != nil {
+		l.log.Warn("a response that its client has may be given again after a restart", "backend", pk.terms.Backend, "err", err)
 	}
 }
 
 // kept gives the call with this id of this principal from what was kept of it.
-func (l *lot) kept(ctx context.Context, who ask.Principal, id string) (*parked, error) {
-	value, err := l.relay.results.Kept(ctx, strings.TrimPrefix(id, ownTask))
+func (l *Lot) kept(ctx context.Context, who ask.Principal, id string) (*Call, error) {
+	value, err := l.results.Kept(ctx, strings.TrimPrefix(id, ours))
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -147,29 +147,27 @@ func (l *lot) kept(ctx context.Context, who ask.Principal, id string) (*parked, 
 	}
 	pk, err := l.past(id, u)
 	if err == nil {
-		pk.era, pk.tasks = era.Modern, true
+		pk.terms.Era, pk.terms.Tasks = era.Modern, true
 	}
 	return pk, err
 }
 
 // past makes a call that is over from what was kept of it.
-func (l *lot) past(id string, u uncollected) (*parked, error) {
-	msg, err := wire.Scan(u.Message, l.relay.limits.Scan)
+func (l *Lot) past(id string, u uncollected) (*Call, error) {
+	msg, err := wire.Scan(u.Message, l.limits.Scan)
 	if err != nil {
 		return nil, err
 	}
-	pk := &parked{
-		lot: l, id: id, who: u.Who, era: u.Era, away: u.Away, created: u.Created, updated: u.Updated, revived: true, over: true,
-		done: make(chan struct{}), changed: make(chan struct{}, 1),
-	}
-	pk.call = &call{asker: asker{relay: l.relay, backend: u.Backend, name: u.Name, who: u.Who}, msg: &msg, cancel: func(error) {}, pk: pk}
+	pk := l.New(Terms{Who: u.Who, Era: u.Era, Backend: u.Backend, Name: u.Name, Away: u.Away})
+	pk.id, pk.created, pk.updated, pk.revived, pk.over = id, u.Created, u.Updated, true, true
+	pk.Begin(&msg, func(*ask.Error) {})
 	switch {
 	case u.Code != "":
-		pk.err = ask.Errorf(u.Code, u.Why)
+		pk.result.Err = ask.Errorf(u.Code, u.Why)
 	case u.Working:
-		pk.err = lostWork(nil)
+		pk.result.Err = lostWork(nil)
 	default:
-		if pk.reply.Msg, err = wire.Scan(u.Reply, l.relay.limits.Scan); err != nil {
+		if pk.result.Reply.Msg, err = wire.Scan(u.Reply, l.limits.Scan); err != nil {
 			return nil, err
 		}
 	}
@@ -184,13 +182,13 @@ func lostWork(cause error) *ask.Error {
 }
 
 // Restore takes up the calls from before a restart whose clients were told to
-// call again, those that Revive did not: their responses are there, or lost.
+// call again, those that were not revived: their responses are there, or lost.
 // It comes after the desk's Restore, and before the first call.
-func (r *Relay) Restore(ctx context.Context) error {
-	if r.results == nil {
+func (l *Lot) Restore(ctx context.Context) error {
+	if l.results == nil {
 		return nil
 	}
-	for value, err := range r.results.Below(ctx, r.toldShelf()) {
+	for value, err := range l.results.Below(ctx, l.toldShelf()) {
 		if err != nil {
 			return err
 		}
@@ -198,14 +196,14 @@ func (r *Relay) Restore(ctx context.Context) error {
 		if err := json.Unmarshal(value, &u); err != nil {
 			return err
 		}
-		if err := r.lot.restore(u); err != nil {
-			r.log.Warn("a call whose client was told to call again cannot be taken up", "backend", u.Backend, "principal", u.Who, "err", err)
+		if err := l.restore(u); err != nil {
+			l.log.Warn("a call whose client was told to call again cannot be taken up", "backend", u.Backend, "principal", u.Who, "err", err)
 		}
 	}
 	return nil
 }
 
-func (l *lot) restore(u uncollected) error {
+func (l *Lot) restore(u uncollected) error {
 	l.mu.Lock()
 	taken := l.calls[u.ID] != nil
 	l.mu.Unlock()
@@ -221,13 +219,12 @@ func (l *lot) restore(u uncollected) error {
 }
 
 // await waits for the call to be repeated.
-func (pk *parked) await() error {
-	a := pk.call.asker
-	key, err := pk.lot.relay.sameCall(pk.who, pk.era, a.backend, a.name, pk.call.msg)
+func (pk *Call) await() error {
+	key, err := pk.same()
 	if err != nil {
 		return err
 	}
-	if err := pk.lot.admit(pk); err != nil {
+	if err := pk.Admit(); err != nil {
 		return err
 	}
 	pk.mu.Lock()

@@ -1,8 +1,9 @@
-package relay
+package parking
 
 import (
 	"strconv"
 
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -12,7 +13,7 @@ const maxHeldNotes = 64
 
 // board puts the client of a round on the line, and tells it first what it
 // missed.
-func (pk *parked) board(msg *wire.Message, sink Sink) {
+func (pk *Call) board(msg *wire.Message, sink contract.Sink) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	pk.msg, pk.sink = msg, sink
@@ -30,7 +31,7 @@ func (pk *parked) board(msg *wire.Message, sink Sink) {
 }
 
 // unboard takes the client of a request off the line, unless another has come.
-func (pk *parked) unboard(msg *wire.Message) {
+func (pk *Call) unboard(msg *wire.Message) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	if pk.msg == msg {
@@ -38,19 +39,26 @@ func (pk *parked) unboard(msg *wire.Message) {
 	}
 }
 
-// Notify passes a notification of the call on, or keeps it for later.
-func (pk *parked) Notify(msg *wire.Message) { pk.tellNow(msg.Raw) }
-
-func (pk *parked) tellNow(raw []byte) {
+// Notify passes a notification of the call on to its client, or keeps it for
+// later. The bytes are not kept.
+func (pk *Call) Notify(raw []byte) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	pk.tell(raw)
 }
 
+// Passes reports whether the client that began the call is the one to hear of
+// it, and as things come.
+func (pk *Call) Passes() bool {
+	pk.mu.Lock()
+	defer pk.mu.Unlock()
+	return !pk.told && pk.terms.Hold == 0
+}
+
 // tell is Notify for whoever has the lock. Progress carries the token of the
 // round under way; log messages go only to who wants them.
-func (pk *parked) tell(raw []byte) {
-	m, err := wire.Scan(raw, pk.lot.relay.limits.Scan)
+func (pk *Call) tell(raw []byte) {
+	m, err := wire.Scan(raw, pk.lot.limits.Scan)
 	if err != nil {
 		return
 	}
@@ -70,10 +78,10 @@ func (pk *parked) tell(raw []byte) {
 		if token == nil {
 			return
 		}
-		if m, err = wire.Scan(wire.Splice(nil, raw, wire.Edit{Span: m.Token, With: token}), pk.lot.relay.limits.Scan); err == nil {
+		if m, err = wire.Scan(wire.Splice(nil, raw, wire.Edit{Span: m.Token, With: token}), pk.lot.limits.Scan); err == nil {
 			pk.sink.Notify(&m)
 		}
-	case pk.era == era.Legacy:
+	case pk.terms.Era == era.Legacy:
 		pk.sink.Notify(&m)
 	case m.Method() == "notifications/message" && pk.msg.MetaLogLevel.IsZero():
 	case m.Method() == "notifications/elicitation/complete":
@@ -89,14 +97,4 @@ func progressOf(m *wire.Message) float64 {
 		return 0
 	}
 	return n
-}
-
-// event takes what the session sends outside any call.
-func (pk *parked) event(msg *wire.Message) {
-	if msg.Method() == "notifications/elicitation/complete" {
-		select {
-		case pk.visited <- struct{}{}:
-		default:
-		}
-	}
 }

@@ -1,11 +1,13 @@
-package relay
+package parking
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
@@ -16,42 +18,15 @@ import (
 // that the same call is to be made again when they are done. The work goes on
 // meanwhile, and that repeated call gets what came of it, once.
 
-// onPage is a question that waits on a page.
-type onPage struct {
-	of      *carried
-	link    string
-	message string
-	group   bool // somebody else is asked, whose page it is
+// Page is a question that waits on a page.
+type Page struct {
+	Link    string
+	Message string // the question, as far as it is repeated to a client
+	Group   bool   // somebody else is asked, whose page it is
 }
 
-// maxMessage bounds how much of a question is repeated to a client, in bytes.
-const maxMessage = 500
-
-// waitsOnPage notes for every call that a question may belong to that it
-// waits on its page.
-func (k *carried) waitsOnPage(a *ask.Ask) {
-	p := onPage{of: k, link: k.asker.relay.pages.Link(a.ID), group: a.Addressee.Group != ""}
-	if at, err := wire.Value(a.Params); err == nil {
-		text, _ := wire.Unquote(wire.Get(a.Params, at, "message").Of(a.Params))
-		p.message = strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.done {
-		return
-	}
-	unasked := !p.group && era.CheckCaps(a.Kind, a.Params, k.asker.caps) != nil
-	for _, c := range k.calls {
-		if unasked {
-			inform(c.peer, a.Kind, a.Params, p.link)
-		}
-		if c.pk != nil {
-			c.pk.paged(p)
-		}
-	}
-}
-
-func (pk *parked) paged(p onPage) {
+// Page says that a question of the call waits on a page.
+func (pk *Call) Page(p Page) {
 	pk.mu.Lock()
 	pk.pages = append(pk.pages, p)
 	pk.updated = time.Now()
@@ -59,10 +34,11 @@ func (pk *parked) paged(p onPage) {
 	pk.signal()
 }
 
-// unpaged forgets a question that has ended.
-func (pk *parked) unpaged(k *carried) {
+// Settled says that a question of the call has ended, and where it waited: ""
+// for on no page.
+func (pk *Call) Settled(link string) {
 	pk.mu.Lock()
-	pk.pages = slices.DeleteFunc(pk.pages, func(p onPage) bool { return p.of == k })
+	pk.pages = slices.DeleteFunc(pk.pages, func(p Page) bool { return p.Link == link })
 	pk.updated = time.Now()
 	pk.mu.Unlock()
 	pk.signal()
@@ -70,14 +46,14 @@ func (pk *parked) unpaged(k *carried) {
 
 // ownPages reports whether a question waits on a page of the caller's. The
 // caller has the lock.
-func (pk *parked) ownPages() bool {
-	return slices.ContainsFunc(pk.pages, func(p onPage) bool { return !p.group })
+func (pk *Call) ownPages() bool {
+	return slices.ContainsFunc(pk.pages, func(p Page) bool { return !p.Group })
 }
 
 // toldError ends a request whose client is to call again.
 type toldError struct {
 	why *ask.Error
-	pk  *parked
+	pk  *Call
 	// first says that nobody was told of the call before.
 	first bool
 }
@@ -87,8 +63,8 @@ func (e *toldError) Unwrap() error { return e.why }
 
 // tellAgain ends the client's request with the words to call again. From then
 // on a repeated call finds this one, in the next life of the gateway too.
-func (pk *parked) tellAgain(msg *wire.Message) error {
-	key, err := pk.lot.relay.sameCall(pk.who, pk.era, pk.call.asker.backend, pk.call.asker.name, pk.call.msg)
+func (pk *Call) tellAgain(msg *wire.Message) error {
+	key, err := pk.same()
 	if err != nil {
 		return err
 	}
@@ -96,8 +72,8 @@ func (pk *parked) tellAgain(msg *wire.Message) error {
 	first, over := !pk.told, pk.over
 	if first && !over {
 		pk.told = true
-		if pk.lend != nil {
-			pk.lend()
+		if pk.terms.Told != nil {
+			pk.terms.Told()
 		}
 	}
 	pk.mu.Unlock()
@@ -112,22 +88,22 @@ func (pk *parked) tellAgain(msg *wire.Message) error {
 }
 
 // waiting says what the call waits for: to the model, and to the person.
-func (pk *parked) waiting(method string) *ask.Error {
+func (pk *Call) waiting(method string) *ask.Error {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	var b strings.Builder
-	b.WriteString("The server " + pk.call.asker.backend + " asks a person something before it can go on with " + described(method, pk.call.asker.name) + ".")
+	b.WriteString("The server " + pk.terms.Backend + " asks a person something before it can go on with " + described(method, pk.terms.Name) + ".")
 	link := ""
 	for _, p := range pk.pages {
-		if p.group {
+		if p.Group {
 			continue
 		}
-		if p.message != "" {
-			b.WriteString("\n\nThe question: " + p.message)
+		if p.Message != "" {
+			b.WriteString("\n\nThe question: " + p.Message)
 		}
-		b.WriteString("\n\nTo answer, the person opens " + p.link)
+		b.WriteString("\n\nTo answer, the person opens " + p.Link)
 		if link == "" {
-			link = p.link
+			link = p.Link
 		}
 	}
 	b.WriteString("\n\nShow the person this address. Do not call again until the person says that it is done. Then make exactly the same call once more: it gives the result of this one, which goes on meanwhile.")
@@ -144,14 +120,14 @@ func described(method, name string) string {
 	return name
 }
 
-// toldResponse gives the response of a request whose client is to call again;
-// false for every other error.
-func toldResponse(id []byte, method string, err error, in era.Era) (Response, bool) {
+// CallAgain gives the response of a request whose client is to call again, by
+// the error of Serve or Again; false for every other error.
+func CallAgain(id []byte, method string, err error, in era.Era) (contract.Response, bool) {
 	told, ok := err.(*toldError)
 	if !ok {
-		return Response{}, false
+		return contract.Response{}, false
 	}
-	resp := fail(id, told.why, in)
+	resp := contract.Response{Body: era.AppendError(nil, id, told.why, in), Status: era.StatusOf(told.why)}
 	if method == "tools/call" {
 		// Models read results, and seldom errors.
 		body := []byte(`{`)
@@ -159,7 +135,7 @@ func toldResponse(id []byte, method string, err error, in era.Era) (Response, bo
 			body = append(body, `"resultType":"complete",`...)
 		}
 		body = wire.AppendString(append(body, `"content":[{"type":"text","text":`...), told.why.Message)
-		resp = result(id, append(body, `}],"isError":true}`...))
+		resp = contract.Response{Body: era.AppendResult(nil, id, append(body, `}],"isError":true}`...)), Status: http.StatusOK}
 	}
 	if in == era.Modern && told.first {
 		// Nobody knows of the call: the client has cancelled it.
@@ -170,16 +146,22 @@ func toldResponse(id []byte, method string, err error, in era.Era) (Response, bo
 
 // sameCall is what tells calls apart: two are the same where principal, era,
 // backend, method, name and arguments are.
-func (r *Relay) sameCall(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (string, error) {
+func (l *Lot) sameCall(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (string, error) {
 	digest, err := era.SameCall(msg, name)
 	if err != nil {
 		return "", err
 	}
-	return string(r.ring.Digest(seal.Call, append(bind(who.Issuer, who.Subject, in.String(), backend), digest[:]...))), nil
+	return string(l.ring.Digest(seal.Call, append(seal.Words(who.Issuer, who.Subject, in.String(), backend), digest[:]...))), nil
+}
+
+// same is sameCall for the call itself.
+func (pk *Call) same() (string, error) {
+	t := pk.terms
+	return pk.lot.sameCall(t.Who, t.Era, t.Backend, t.Name, pk.began)
 }
 
 // tell lets repeated calls find pk.
-func (l *lot) tell(pk *parked, key string) {
+func (l *Lot) tell(pk *Call, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pk.claimed = false
@@ -191,11 +173,11 @@ func (l *lot) tell(pk *parked, key string) {
 }
 
 // untell is its reverse, for whoever has the lock.
-func (l *lot) untell(pk *parked) {
+func (l *Lot) untell(pk *Call) {
 	if pk.key == "" {
 		return
 	}
-	rest := slices.DeleteFunc(l.told[pk.key], func(other *parked) bool { return other == pk })
+	rest := slices.DeleteFunc(l.told[pk.key], func(other *Call) bool { return other == pk })
 	if len(rest) == 0 {
 		delete(l.told, pk.key)
 	} else {
@@ -204,24 +186,24 @@ func (l *lot) untell(pk *parked) {
 	pk.key = ""
 }
 
-// again finds the call that this one repeats, nil where there is none. It
+// Again finds the call that this one repeats, nil where there is none. It
 // belongs to whoever finds it, alone. While its question is open it does not:
-// all who repeat it get the error, which is to be told again. A call that is
-// over comes before one that works on.
-func (l *lot) again(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (*parked, error) {
+// all who repeat it get an error, which is for CallAgain. A call that is over
+// comes before one that works on.
+func (l *Lot) Again(who ask.Principal, in era.Era, backend, name string, msg *wire.Message) (*Call, error) {
 	l.mu.Lock()
 	some := len(l.told) > 0 && l.each[who] > 0
 	l.mu.Unlock()
 	if !some {
 		return nil, nil
 	}
-	key, err := l.relay.sameCall(who, in, backend, name, msg)
+	key, err := l.sameCall(who, in, backend, name, msg)
 	if err != nil {
 		return nil, nil // it will be refused where it goes
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var found *parked
+	var found *Call
 	for _, pk := range l.told[key] {
 		if pk.claimed {
 			continue
@@ -237,7 +219,7 @@ func (l *lot) again(who ask.Principal, in era.Era, backend, name string, msg *wi
 	switch {
 	case found == nil:
 		return nil, nil
-	case found.manner.held(msg) == 0 && found.waitsForOwn():
+	case found.held(msg) == 0 && found.waitsForOwn():
 		return nil, &toldError{why: found.waiting(msg.Method()), pk: found}
 	}
 	found.claimed = true
@@ -245,14 +227,14 @@ func (l *lot) again(who ask.Principal, in era.Era, backend, name string, msg *wi
 }
 
 // waitsForOwn reports whether the call waits for its caller to answer.
-func (pk *parked) waitsForOwn() bool {
+func (pk *Call) waitsForOwn() bool {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	return !pk.over && pk.ownPages()
 }
 
 // unclaim lets another repeated call have this one, or nobody.
-func (pk *parked) unclaim() {
+func (pk *Call) unclaim() {
 	if !pk.leave() { // it is over, and was not kept: somebody was there
 		pk.giveBack()
 		return
@@ -264,21 +246,21 @@ func (pk *parked) unclaim() {
 
 // giveBack takes a response back that could not be sent: the next repeated
 // call gets it.
-func (pk *parked) giveBack() {
+func (pk *Call) giveBack() {
 	pk.mu.Lock()
 	pk.msg, pk.sink = nil, nil
 	pk.mu.Unlock()
 	pk.keepReply()
 	if err := pk.await(); err != nil {
-		pk.lot.relay.log.Warn("a response that could not be sent is lost", "backend", pk.call.asker.backend, "err", err)
+		pk.lot.log.Warn("a response that could not be sent is lost", "backend", pk.terms.Backend, "err", err)
 	}
 }
 
 // expireLater forgets a response that nobody calls for. The caller has the
 // lock.
-func (pk *parked) expireLater() {
+func (pk *Call) expireLater() {
 	if pk.patient != nil {
 		pk.patient.Stop()
 	}
-	pk.patient = time.AfterFunc(pk.away, func() { pk.lot.remove(pk) })
+	pk.patient = time.AfterFunc(pk.terms.Away, func() { pk.lot.remove(pk) })
 }
