@@ -72,7 +72,7 @@ func TestThePageOfAPerson(t *testing.T) {
 			ann.click("Back to your questions")
 			p = ann.click("History")
 			equal(t, "the page", p.URL, s.base+"/history")
-			contains(t, p, "Where should it go?", "deploy", "Example Assistant", "You answered on this site", "Delivered to deploy.",
+			contains(t, p, "Where should it go?", "deploy", "Example Assistant", "You answered on this site", "delivered to deploy",
 				"Delete 14 stale branches?", "You declined on this site", "You answered in Example Assistant", "It was given up: ",
 				"May release 4.2 go out?", "for the group approvers", "UTC")
 			lacks(t, p, "canary-4711")

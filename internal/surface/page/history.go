@@ -32,10 +32,11 @@ type pastItem struct {
 	Teaser string
 	Rest   string // the question in full, where the teaser is not all of it
 	Cut    bool   // not even Rest has all of it
-	How    string // how it ended, as the end of a sentence about it
+	How    string // how it ended
 	Good   bool   // somebody said yes, and it arrived
 	When   moment
 	After  string // what became of the answer
+	Lost   string // why it did not arrive
 }
 
 // history shows what has ended to whom it was for.
@@ -80,12 +81,12 @@ func readPast(view *desk.View, now time.Time) pastItem {
 	}
 	switch {
 	case view.Undelivered != nil:
-		it.After = "It could not be delivered: " + line(view.Undelivered.Message, maxHelp)
+		it.Lost = "Your answer could not be delivered: " + line(view.Undelivered.Message, maxHelp)
 	case view.Delivered:
-		it.After = "Delivered to " + it.Who.Backend + "."
+		it.After = "delivered to " + it.Who.Backend
 		it.Good = out.Answer.Action == ask.Accept
 	default:
-		it.After = "On its way to " + it.Who.Backend + "."
+		it.After = "on its way to " + it.Who.Backend
 	}
 	return it
 }
@@ -106,13 +107,10 @@ func ending(a *ask.Ask, out *ask.Outcome) string {
 		if out.Err.Code == ask.FormInvalidated {
 			return "It ended after too many answers that did not fit"
 		}
-		return "It was given up: " + sentenceEnd(out.Err)
+		return "It was given up: " + line(out.Err.Message, maxHelp)
 	}
-	return "It could not be asked: " + sentenceEnd(out.Err)
+	return "It could not be asked: " + line(out.Err.Message, maxHelp)
 }
-
-// sentenceEnd is why something ended, to go on after.
-func sentenceEnd(why *ask.Error) string { return strings.TrimSuffix(line(why.Message, maxHelp), ".") }
 
 // did is what somebody did.
 func did(k ask.Kind, action ask.Action) string {

@@ -27,7 +27,7 @@ func (h *Handler) closed(w http.ResponseWriter, v *visitor, err error) {
 		h.fail("question could not be shown", "", v, err)
 		h.broken(w, v, err, note{
 			Heading: "This question cannot be shown right now",
-			Words:   []string{"What you were asked is kept, and nothing was sent in your name."},
+			Words:   []string{"If this question was open, it is still open, and nothing was sent in your name."},
 		})
 	}
 }
