@@ -156,6 +156,7 @@ func TestKeyboardAlone(t *testing.T) {
 	at("Sign out", "Tab")
 	at("Waiting", "Tab")
 	at("History", "Tab")
+	at("Accounts", "Tab")
 	at("Refresh", "Tab")
 	at("Answer", "Tab")
 	contains(t, ann.see("enter", map[string]any{"keys": []string{"Enter"}}), releaseQuestion)

@@ -66,7 +66,7 @@ func TestThePageOfAPerson(t *testing.T) {
 			ann.open(s.base + askOn(t, ann.open(s.base+"/")))
 			ann.fill("Name", "canary-4711")
 			ann.fill("Copies", "3")
-			p = ann.press("Send answer")
+			ann.press("Send answer")
 			call.Final()
 
 			ann.click("Back to your questions")
