@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -133,10 +132,8 @@ func (d *doors) callers(id *config.Identity, log *slog.Logger) bearer.Config {
 func (d *doors) people(id *config.Identity, log *slog.Logger) signin.Config {
 	c := signin.Config{
 		PublicURL: d.public, HTTP: d.http, Pages: d.pages, SessionAge: id.SessionAge, Log: log,
-		Local: d.open && isLoopback(d.public),
-		Serves: func(path string) bool {
-			return path == "/" || path == "/connections" || strings.HasPrefix(path, "/asks/") || strings.HasPrefix(path, "/connect/")
-		},
+		Local:  d.open && isLoopback(d.public),
+		Serves: page.Serves,
 	}
 	for _, name := range slices.Sorted(maps.Keys(id.Issuers)) {
 		if s := id.Issuers[name]; s.ClientID != "" {
@@ -239,6 +236,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	pages, err := page.New(page.Config{
 		Accounts: g.connectable(), Desk: g.desk, People: d.signin, Guard: d.guard, Log: g.log, Now: time.Now,
 		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
+		Keep:       g.cfg.Journal.Keep,
 		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength, Names: lookup,
 		Files: g.files, MaxFile: int64(g.given.MaxSize),
 	})

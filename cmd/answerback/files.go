@@ -4,7 +4,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/upload"
@@ -31,4 +34,13 @@ func newFiles(cfg *config.Config, public string, store journal.Journal, ring *se
 		Shelf: store.Shelf("files"), Ring: ring, Home: home, Now: time.Now, Log: log, PublicURL: public,
 		Limits: upload.Limits{PerAsk: int64(f.MaxPerAsk), Total: total, Draft: f.Draft, Keep: f.Keep, Uses: f.Fetches},
 	})
+}
+
+// leavesFiles reports whether a question ended with nobody seeing to the files
+// that were given for it. Pages and the API do, where they take an answer.
+func leavesFiles(r desk.Record) bool {
+	if r.Transition != exchange.TransitionSettled.String() || !r.Kind.ForPeople() {
+		return false
+	}
+	return r.Ending != ask.Answered || r.Action != ask.Accept
 }

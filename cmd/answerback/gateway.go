@@ -53,8 +53,9 @@ type gateway struct {
 	catalog *catalog.Cache
 	relay   *relay.Relay
 	surface *surface.Surface
-	files   *upload.Store // nil when there are no pages, or no questions
-	given   config.Files  // its limits, which a reload does not change
+	files   *upload.Store  // nil when there are no pages, or no questions
+	given   config.Files   // its limits, which a reload does not change
+	tidier  *upload.Tidier // of files; nil with them
 	teller  teller
 	events  *events.Surface
 	// accounts are what people have connected; nil without doors.
@@ -172,10 +173,14 @@ func (g *gateway) ask(cfg *config.Config, d *doors) (err error) {
 		if g.files, err = newFiles(cfg, d.public, g.store, g.ring, g.home, g.log); err != nil {
 			return err
 		}
+		g.tidier = g.files.Tidy()
 	}
 	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, func(r desk.Record) {
 		g.auditor.Record(r)
 		g.teller.record(r)
+		if g.tidier != nil && leavesFiles(r) {
+			g.tidier.Over(r.Ask)
+		}
 	}, g.log)
 	return err
 }
@@ -397,6 +402,9 @@ func (g *gateway) close(ctx context.Context) {
 	if g.desk != nil {
 		g.desk.Close(ctx)
 		g.teller.close()
+	}
+	if g.tidier != nil {
+		g.tidier.Close()
 	}
 	if g.accounts != nil {
 		g.accounts.close(ctx)

@@ -36,6 +36,7 @@ type View struct {
 	Extensions int          // how often it was extended
 	Attempts   int          // how many answers did not fit it
 	Outcome    *ask.Outcome // how it ended; nil while it is open
+	Delivered  bool         // the outcome reached the asker
 	// Undelivered says why the outcome did not reach the asker, where that is
 	// known.
 	Undelivered *ask.Error
@@ -225,18 +226,15 @@ func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) 
 		d.cfg.Log.Error("ask not read", "ask", id, "err", err)
 		return View{}, ask.From(err)
 	}
-	a, kept := b.ask, b.kept
+	a := b.ask
 	switch {
 	case !a.Kind.ForPeople():
 		return View{}, errUnknown
 	case !who.may(a.Addressee):
 		d.auditNotYours(&entry{ask: a}, From{Principal: who.Principal, Surface: surface}, ask.Answer{})
 		return View{}, errNotYours
-	case kept.Outcome == nil:
+	case b.kept.Outcome == nil:
 		return View{}, ask.Errorf(ask.Internal, "This question is open at another gateway.")
 	}
-	return View{
-		Ask: a, Active: kept.Phase >= exchange.PhaseActive, Extensions: int(kept.Extensions), Attempts: int(kept.Attempts),
-		Outcome: kept.Outcome, Undelivered: kept.Undelivered,
-	}, nil
+	return b.view(), nil
 }

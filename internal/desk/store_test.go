@@ -20,6 +20,14 @@ type hooked struct {
 	update  func()                           // before an Update
 	get     func() error                     // in place of a Get
 	all     iter.Seq2[journal.Record, error] // in place of what Open gives
+	settled func(addressee string) iter.Seq2[journal.Record, error]
+}
+
+func (h *hooked) Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[journal.Record, error] {
+	if h.settled != nil {
+		return h.settled(addressee)
+	}
+	return h.Journal.Settled(ctx, shard, addressee)
 }
 
 func (h *hooked) Create(ctx context.Context, r journal.Record) (journal.Rev, error) {

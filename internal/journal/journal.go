@@ -43,6 +43,10 @@ type Asks interface {
 	// List gives the open records for one addressee, those asked first first,
 	// at most limit. It reads one shard, the addressee's.
 	List(ctx context.Context, shard uint16, addressee string, limit int) ([]Record, error)
+	// Settled reads the settled records for one addressee that are still kept,
+	// as Open reads those of a home, whatever their homes. It reads one shard,
+	// the addressee's.
+	Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[Record, error]
 	// Watch calls wake for every version of a record of this home that is
 	// stored from now on, by whomever, and for no attempt that was refused.
 	// Calls come one after another, those for one record in the order of its

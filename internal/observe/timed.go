@@ -26,7 +26,7 @@ func (m *Metrics) Timed(j journal.Journal) journal.Journal {
 			scan: failures("shelf_scan"), watch: failures("shelf_watch"),
 		},
 		create: times("create"), update: times("update"), get: times("get"), list: times("list"), append: times("append"),
-		open: failures("open"), watch: failures("watch"), readAudit: failures("read_audit"),
+		open: failures("open"), settled: failures("settled"), watch: failures("watch"), readAudit: failures("read_audit"),
 	}
 }
 
@@ -69,7 +69,7 @@ type timed struct {
 	journal.Journal
 	shelf                             timedShelf
 	create, update, get, list, append meter
-	open, watch, readAudit            meter
+	open, settled, watch, readAudit   meter
 }
 
 func (t *timed) Create(ctx context.Context, r journal.Record) (journal.Rev, error) {
@@ -109,6 +109,10 @@ func (t *timed) Append(ctx context.Context, entries ...[]byte) error {
 
 func (t *timed) Open(ctx context.Context, home string) iter.Seq2[journal.Record, error] {
 	return watched(t.Journal.Open(ctx, home), &t.open)
+}
+
+func (t *timed) Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[journal.Record, error] {
+	return watched(t.Journal.Settled(ctx, shard, addressee), &t.settled)
 }
 
 func (t *timed) ReadAudit(ctx context.Context, from uint64) iter.Seq2[journal.Entry, error] {

@@ -41,6 +41,9 @@ func (b broken) Append(context.Context, ...[]byte) error { return b.err }
 func (b broken) Open(context.Context, string) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) { yield(journal.Record{}, b.err) }
 }
+func (b broken) Settled(context.Context, uint16, string) iter.Seq2[journal.Record, error] {
+	return b.Open(context.Background(), "")
+}
 func (b broken) ReadAudit(context.Context, uint64) iter.Seq2[journal.Entry, error] {
 	return func(yield func(journal.Entry, error) bool) { yield(journal.Entry{}, b.err) }
 }
@@ -116,6 +119,8 @@ func useAll(t *testing.T, j journal.Journal, want error) []string {
 	errs["append"] = j.Append(ctx)
 	_, errs["watch"] = j.Watch(ctx, "", nil)
 	for _, errs["open"] = range j.Open(ctx, "") {
+	}
+	for _, errs["settled"] = range j.Settled(ctx, 0, "") {
 	}
 	for _, errs["read_audit"] = range j.ReadAudit(ctx, 0) {
 	}

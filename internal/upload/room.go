@@ -14,34 +14,36 @@ import (
 type room struct {
 	max   int64
 	now   func() time.Time
-	count func(ctx context.Context, add func(id string, size int64, gone time.Time)) error
+	count func(ctx context.Context, add func(id string, o occupied)) error
 
 	mu      sync.Mutex
 	counted bool
 	used    int64
 	files   map[string]occupied
+	asks    map[string]int // how many files there are for a question
 }
 
-// occupied is what one file takes, and until when.
+// occupied is what one file takes, for which question, and until when.
 type occupied struct {
+	ask  string
 	size int64
 	gone time.Time
 }
 
 // take makes room for more of a file, or refuses.
-func (r *room) take(ctx context.Context, id string, more int64, gone time.Time) error {
+func (r *room) take(ctx context.Context, id string, more occupied) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.used+more > r.max {
+	if r.used+more.size > r.max {
 		r.sweep()
 	}
-	if r.used+more > r.max {
+	if r.used+more.size > r.max {
 		return ask.Errorf(ask.StoreFull, "There is no room for more files at the moment. Try again later.")
 	}
-	r.add(id, more, gone)
+	r.add(id, more)
 	return nil
 }
 
@@ -49,8 +51,17 @@ func (r *room) take(ctx context.Context, id string, more int64, gone time.Time) 
 func (r *room) free(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.used -= r.files[id].size
-	delete(r.files, id)
+	r.remove(id)
+}
+
+// has reports whether there are files for a question.
+func (r *room) has(ctx context.Context, ask string) (bool, error) {
+	if err := r.begin(ctx); err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asks[ask] > 0, nil
 }
 
 // begin counts what was there before this process, once, and not at its start:
@@ -64,7 +75,7 @@ func (r *room) begin(ctx context.Context) error {
 		return nil
 	}
 	found := map[string]occupied{}
-	err := r.count(ctx, func(id string, size int64, gone time.Time) { found[id] = occupied{size, gone} })
+	err := r.count(ctx, func(id string, o occupied) { found[id] = o })
 	if err != nil {
 		return err
 	}
@@ -73,17 +84,33 @@ func (r *room) begin(ctx context.Context) error {
 	if r.counted {
 		return nil
 	}
-	r.counted, r.files = true, map[string]occupied{}
+	r.counted, r.files, r.asks = true, map[string]occupied{}, map[string]int{}
 	for id, o := range found {
-		r.add(id, o.size, o.gone)
+		r.add(id, o)
 	}
 	return nil
 }
 
-func (r *room) add(id string, size int64, gone time.Time) {
-	o := r.files[id]
-	r.files[id] = occupied{o.size + size, gone}
-	r.used += size
+func (r *room) add(id string, more occupied) {
+	o, there := r.files[id]
+	if !there {
+		r.asks[more.ask]++
+	}
+	r.used += more.size
+	more.size += o.size
+	r.files[id] = more
+}
+
+func (r *room) remove(id string) {
+	o, there := r.files[id]
+	if !there {
+		return
+	}
+	r.used -= o.size
+	delete(r.files, id)
+	if r.asks[o.ask]--; r.asks[o.ask] == 0 {
+		delete(r.asks, o.ask)
+	}
 }
 
 // sweep forgets what is gone.
@@ -91,8 +118,7 @@ func (r *room) sweep() {
 	now := r.now()
 	for id, o := range r.files {
 		if !now.Before(o.gone) {
-			r.used -= o.size
-			delete(r.files, id)
+			r.remove(id)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (s *Store) drafts(ctx context.Context, askID string) ([]draft, error) {
 }
 
 // stored says how much there is, and until when.
-func (s *Store) stored(ctx context.Context, add func(id string, size int64, gone time.Time)) error {
+func (s *Store) stored(ctx context.Context, add func(id string, o occupied)) error {
 	for _, prefix := range []string{"ask", "link"} {
 		for item, err := range s.cfg.Shelf.Scan(ctx, prefix) {
 			if err != nil {
@@ -180,7 +180,7 @@ func (s *Store) stored(ctx context.Context, add func(id string, size int64, gone
 			}
 			var l link // a draft is one without a link's own members
 			if s.read(&item, &l) == nil {
-				add(l.ID, l.Size, l.Gone)
+				add(l.ID, occupied{l.Ask, l.Size, l.Gone})
 			}
 		}
 	}

@@ -109,11 +109,11 @@ func (t *taking) read(ctx context.Context, content io.Reader) (form.Errors, erro
 		}
 		sum.Write(part)
 		found.Write(part)
+		if err := t.store.room.take(ctx, d.ID, occupied{d.Ask, int64(n), d.Gone}); err != nil {
+			return nil, err
+		}
 		if n == 0 {
 			break
-		}
-		if err := t.store.room.take(ctx, d.ID, int64(n), d.Gone); err != nil {
-			return nil, err
 		}
 		key := partKey(d.ID, len(d.Parts))
 		rev, err := s.cfg.Shelf.Put(ctx, key, journal.Rev{}, s.cfg.Ring.SealBytes(seal.File, []byte(key), part), d.Gone.Sub(s.cfg.Now()))

@@ -154,6 +154,9 @@ func TestKeyboardAlone(t *testing.T) {
 	}
 	at("↩ Answerback", "Tab")
 	at("Sign out", "Tab")
+	at("Waiting", "Tab")
+	at("History", "Tab")
+	at("Accounts", "Tab")
 	at("Refresh", "Tab")
 	at("Answer", "Tab")
 	contains(t, ann.see("enter", map[string]any{"keys": []string{"Enter"}}), releaseQuestion)

@@ -223,6 +223,44 @@ func TestAttackFileOfAnother(t *testing.T) {
 	}
 }
 
+// A file that was given and not sent goes with its question, whoever ends it:
+// somebody who declines elsewhere, or a client that goes away.
+func TestFilesGoWithTheirQuestion(t *testing.T) {
+	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
+		id := c.ID()
+		answer := c.Expect(id)
+		c.Send(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":` + fileForm + `}`)
+		select {
+		case <-answer:
+			c.Result(`{"content":[]}`)
+		case <-c.Context.Done():
+		}
+	}})
+	b.LegacyOnly = true
+	g := rig.Start(t, durable+"backends:\n  one: { url: "+b.URL+" }\n")
+	for name, end := range map[string]func(id string, c *rig.Client){
+		"declined at a terminal": func(id string, _ *rig.Client) {
+			if status, out, errs := rig.RunAll(t, "asks", "decline", id, "--config", g.File); status != 0 {
+				t.Fatalf("%d %s%s", status, out, errs)
+			}
+		},
+		"given up": func(_ string, c *rig.Client) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			person := rig.SignIn(t, g)
+			c := rig.Dial(t, g.URL+"/one", linksOnly)
+			_, page := askedForAFile(c)
+			status, body := person.Upload(page+"/files", rig.Part{Name: "token", Content: person.Token(page)}, rig.Part{Name: "f1", File: "cv.pdf", Content: pdfOf(1 << 20)})
+			if status != 200 || !strings.Contains(body, "cv.pdf") {
+				t.Fatalf("keeping the file: %d %s", status, body)
+			}
+			id := strings.TrimPrefix(page, "/asks/")
+			end(id, c)
+			g.WaitLog(t, `"files of a question that is over removed" ask=`+id+" files=1")
+		})
+	}
+}
+
 // A person at a terminal gives a file by its path.
 func TestFileFromTheCommandLine(t *testing.T) {
 	b := curious(t)

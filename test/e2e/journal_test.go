@@ -77,8 +77,11 @@ func TestCallsGoOnWithTheJournalStopped(t *testing.T) {
 		equal(t, "what the backend hears of a question that would have to be kept", member(m, m.Result, "refused"), `"journal_unavailable"`)
 	})
 	refused.Go(func() {
-		if status, body := look(open); status < 500 || !strings.Contains(body, "still open") {
+		if status, body := look(open); status != 503 || !strings.Contains(body, "still open") || !strings.Contains(body, "Try again in a moment") {
 			t.Errorf("a page that would promise that the question is kept: %d %s", status, body)
+		}
+		if status, body := person.Do("GET", "/history", nil); status != 503 || !strings.Contains(body, "Try again in a moment") {
+			t.Errorf("the history: %d %s", status, body)
 		}
 	})
 	plain("with the journal stopped")
@@ -100,5 +103,8 @@ func TestCallsGoOnWithTheJournalStopped(t *testing.T) {
 		}
 		m := stream.Final()
 		equal(t, "what the backend got", string(m.Field(m.Result)), `{"got":{"action":"accept","content":{"name":"Eve"}}}`)
+	}
+	if status, body := person.Do("GET", "/history", nil); status != 200 || strings.Count(body, "You answered on this site") != 2 || strings.Contains(body, "Eve") {
+		t.Errorf("the history, afterwards: %d %s", status, body)
 	}
 }

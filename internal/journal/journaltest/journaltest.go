@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"reading a home can be given up", openGivenUp},
 		{"a list has the open records of one addressee", list},
 		{"a list of 10,000 records", listMany},
+		{"what is settled is read by addressee", settledOf},
 		{"a watch sees what was stored and nothing else", watch},
 		{"a watch sees the versions of a record in order", watchOrder},
 		{"a stopped watch is quiet", watchStopped},

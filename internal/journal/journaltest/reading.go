@@ -175,6 +175,37 @@ func list(t *testing.T, o Opened) {
 	wantErr(t, err, journal.Invalid)
 }
 
+func settledOf(t *testing.T, o Opened) {
+	end := func(id string, change func(*journal.Record)) journal.Record {
+		r := record(id)
+		change(&r)
+		r = settled(create(t, o.Journal, r), "end of "+id)
+		r.Rev = must(o.Journal.Update(t.Context(), r))(t)
+		return r
+	}
+	mine := end("mine", func(*journal.Record) {})
+	elsewhere := end("elsewhere", func(r *journal.Record) { r.Home = "fedcba9876543210" })
+	end("neighbour", func(r *journal.Record) { r.Addressee = "https://id.example.com|bert" }) // with the same hash
+	end("far", func(r *journal.Record) { r.Shard++ })
+	create(t, o.Journal, record("open"))
+
+	seen := map[string]journal.Record{}
+	for _, r := range collect(t, o.Journal.Settled(t.Context(), mine.Shard, mine.Addressee)) {
+		seen[r.ID] = r
+	}
+	if len(seen) != 2 {
+		t.Fatalf("%d records were read, want 2", len(seen))
+	}
+	wantRecord(t, seen["mine"], mine)
+	wantRecord(t, seen["elsewhere"], elsewhere)
+	if none := collect(t, o.Journal.Settled(t.Context(), mine.Shard, "nobody")); len(none) != 0 {
+		t.Errorf("of nobody there are %d", len(none))
+	}
+	for range o.Journal.Settled(t.Context(), mine.Shard, mine.Addressee) {
+		break // whoever reads may have had enough
+	}
+}
+
 func listMany(t *testing.T, o Opened) {
 	n, others := 400, 1_600
 	base := record("x").Asked

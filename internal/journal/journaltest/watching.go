@@ -120,6 +120,7 @@ func cancelled(t *testing.T, o Opened) {
 		"Shelf.Get": func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
 		"Delete":    func(ctx context.Context) error { return s.Delete(ctx, "key", rev) },
 		"Open":      func(ctx context.Context) error { return lastError(j.Open(ctx, home)) },
+		"Settled":   func(ctx context.Context) error { return lastError(j.Settled(ctx, r.Shard, r.Addressee)) },
 		"Scan":      func(ctx context.Context) error { return lastError(s.Scan(ctx, "")) },
 		"ReadAudit": func(ctx context.Context) error { return lastError(j.ReadAudit(ctx, 0)) },
 	} {

@@ -113,6 +113,19 @@ func (j *Journal) List(ctx context.Context, shard uint16, addressee string, limi
 	return list[:min(limit, len(list))], nil
 }
 
+// Settled is journal.Asks.Settled.
+func (j *Journal) Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		j.mu.Lock()
+		keys := j.asks.keys(func(k journal.Key) bool { return k.Shard == shard })
+		j.mu.Unlock()
+		each(ctx, "reading what is settled", keys, func(k journal.Key) (journal.Record, bool) {
+			r, ok := j.read(k)
+			return r, ok && r.Settled && r.Addressee == addressee
+		})(yield)
+	}
+}
+
 // Watch is journal.Asks.Watch.
 func (j *Journal) Watch(_ context.Context, home string, wake func(journal.Wake)) (func(), error) {
 	if err := journal.CheckHome(home); err != nil {

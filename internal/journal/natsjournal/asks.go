@@ -91,6 +91,28 @@ func (j *Journal) Open(ctx context.Context, home string) iter.Seq2[journal.Recor
 	}
 }
 
+// Settled is journal.Asks.Settled.
+func (j *Journal) Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		i := j.layout.shard(shard)
+		for m, err := range j.asks[i].scan(ctx, 0, j.layout.askSubjects(i)+fmt.Sprintf("%04x.>", shard)) {
+			var r journal.Record
+			if err == nil {
+				if m.frame.kind == kindMark || m.frame.pinned {
+					continue
+				}
+				r, err = j.record(&m)
+			}
+			if err == nil && r.Addressee != addressee {
+				continue // somebody else with the same hash
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // listers is how many records a list reads at once.
 const listers = 16
 

@@ -166,7 +166,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		h.fail("answer could not be passed on", s.ID, s.by, err)
-		h.ask(w, s.by, http.StatusInternalServerError, s.question, askBody{Doubt: true, Notice: "It could not be passed on for certain. Wait a moment, and send it again: if it was taken, that changes nothing."}, s.values, nil)
+		h.ask(w, s.by, brokenStatus(err), s.question, askBody{Doubt: true, Notice: "It could not be passed on for certain. Wait a moment, and send it again: if it was taken, that changes nothing."}, s.values, nil)
 		return
 	}
 	if receipt.Undelivered != nil {
@@ -212,7 +212,7 @@ func (h *Handler) extend(w http.ResponseWriter, r *http.Request) {
 		h.again(w, s, http.StatusConflict, "This question cannot be given more time. Answer it before its time is up, or ask for it to be put to you again.")
 	default:
 		h.fail("question could not be extended", s.ID, s.by, err)
-		h.again(w, s, http.StatusInternalServerError, "More time could not be had right now. Wait a moment, and try again.")
+		h.again(w, s, brokenStatus(err), "More time could not be had right now. Wait a moment, and try again.")
 	}
 }
 

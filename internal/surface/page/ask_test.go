@@ -182,7 +182,7 @@ func TestBadTokenGivesBackWhatWasTyped(t *testing.T) {
 
 func TestSignedOutVisitors(t *testing.T) {
 	k := newKit(t, plainAsk())
-	for _, path := range []string{"/", "/asks/ask1", "/asks/never-was"} {
+	for _, path := range []string{"/", "/history", "/asks/ask1", "/asks/never-was"} {
 		p := k.get(path, "")
 		p.want(303)
 		if got := p.header.Get("Location"); got != "/signin?return="+url.QueryEscape(path) {
@@ -257,7 +257,7 @@ func TestListIsLimited(t *testing.T) {
 	}
 	p := newKit(t, asks...).get("/", "ada")
 	p.says("More than 100 questions are waiting", "These are the oldest 100")
-	if n := len(p.root.all("li")); n != maxListed {
+	if n := strings.Count(p.body, ">Answer</a>"); n != maxListed {
 		t.Errorf("%d questions listed, want %d", n, maxListed)
 	}
 }

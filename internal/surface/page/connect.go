@@ -222,9 +222,8 @@ func (h *Handler) connected(w http.ResponseWriter, v *visitor, backend string, d
 		return
 	default:
 		h.fail("account could not be connected", done.Ask, v, err)
-		h.rd.note(w, http.StatusInternalServerError, v.bar(), note{
+		h.broken(w, v, err, note{
 			Heading: "Your account could not be connected right now",
-			Words:   []string{"Something went wrong inside the gateway. Wait a moment, and try again."},
 			Link:    again, LinkText: "Try again",
 		})
 		return

@@ -39,10 +39,7 @@ func (h *Handler) listAccounts(w http.ResponseWriter, r *http.Request, v *visito
 	all, err := h.cfg.Accounts.List(r.Context(), v.Principal, maxAccounts+1)
 	if err != nil {
 		h.fail("accounts could not be listed", "", v, err)
-		h.rd.note(w, http.StatusInternalServerError, v.bar(), note{
-			Heading: "Your accounts cannot be shown right now",
-			Words:   []string{"Something went wrong inside the gateway. Load this page again in a moment."},
-		})
+		h.broken(w, v, err, note{Heading: "Your accounts cannot be shown right now"})
 		return
 	}
 	slices.SortFunc(all, func(a, b grant.Info) int { return strings.Compare(a.Backend, b.Backend) })
@@ -53,7 +50,7 @@ func (h *Handler) listAccounts(w http.ResponseWriter, r *http.Request, v *visito
 	for i := range all {
 		body.Items = append(body.Items, h.connection(&all[i]))
 	}
-	h.rd.show(w, status, pageConnections, frame{Title: "Your accounts", Me: v.me, Body: body})
+	h.rd.show(w, status, pageConnections, frame{Title: "Your accounts", Me: v.me, Tabs: h.tabs(tabAccounts), Body: body})
 }
 
 func (h *Handler) connection(g *grant.Info) connection {
@@ -97,7 +94,7 @@ func (h *Handler) disconnect(w http.ResponseWriter, r *http.Request, v *visitor)
 		h.listAccounts(w, r, v, http.StatusOK, name+" was not connected any more.")
 	case err != nil:
 		h.fail("account could not be disconnected", "", v, err)
-		h.listAccounts(w, r, v, http.StatusInternalServerError, name+" could not be disconnected right now. Try again in a moment.")
+		h.listAccounts(w, r, v, brokenStatus(err), name+" could not be disconnected right now. Try again in a moment.")
 	case told:
 		h.listAccounts(w, r, v, http.StatusOK, name+" is disconnected. Its server was told.")
 	default:

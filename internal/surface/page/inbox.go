@@ -52,7 +52,7 @@ func (h *Handler) inbox(w http.ResponseWriter, r *http.Request) {
 	default:
 		l.Heading = count(n, "question") + " are waiting for you"
 	}
-	h.rd.show(w, http.StatusOK, pageInbox, frame{Title: l.Heading, Me: v.me, Body: l})
+	h.rd.show(w, http.StatusOK, pageInbox, frame{Title: l.Heading, Me: v.me, Tabs: h.tabs(tabWaiting), Body: l})
 }
 
 func readItem(a *ask.Ask, now time.Time) item {

@@ -48,6 +48,7 @@ type script struct {
 	receipt    desk.Receipt
 	fail       error // what Submit gives, where set
 	lookFail   error
+	endedErr   error // what Ended gives
 }
 
 func (s *script) look(id string, who desk.Viewer) (*ask.Ask, error) {
@@ -141,6 +142,22 @@ func (s *script) Waiting(who desk.Viewer, limit int) []desk.View {
 	return views[:min(limit, len(views))]
 }
 
+// Ended gives the asks for somebody whose end is remembered, those that ended
+// last first.
+func (s *script) Ended(_ context.Context, who desk.Viewer, limit int) ([]desk.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var views []desk.View
+	for _, v := range s.outcomes {
+		to := v.Ask.Addressee
+		if to.Principal == who.Principal || slices.Contains(who.Groups, to.Group) && v.Outcome.By == who.Principal {
+			views = append(views, *v)
+		}
+	}
+	slices.SortFunc(views, func(a, b desk.View) int { return b.Outcome.At.Compare(a.Outcome.At) })
+	return views[:min(limit, len(views))], s.endedErr
+}
+
 func (s *script) Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,6 +235,7 @@ func newKitWith(t testing.TB, files Files, asks ...ask.Ask) *kit {
 		Desk: k.desk, People: headerPeople{}, Guard: hashGuard{},
 		Log:        slog.New(slog.NewTextHandler(&k.log, nil)),
 		Now:        func() time.Time { return now },
+		Keep:       time.Hour,
 		Extensions: maxMore,
 		Files:      files,
 		Groups: func(p identity.Person) []string {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -37,6 +38,7 @@ const TokenField = "token"
 type Desk interface {
 	Look(ctx context.Context, id string, who desk.Viewer, surface string) (desk.View, error)
 	Waiting(who desk.Viewer, limit int) []desk.View
+	Ended(ctx context.Context, who desk.Viewer, limit int) ([]desk.View, error)
 	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
 	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
 	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
@@ -63,8 +65,8 @@ type Guard interface {
 	LeadTo(header http.Header, address string)
 }
 
-// Config is what a Handler is made of. Every field but Accounts, Extensions,
-// MaxLength, Names, Files and MaxFile is required. What it holds is called from many
+// Config is what a Handler is made of. Every field but Accounts, Keep,
+// Extensions, MaxLength, Names, Files and MaxFile is required. What it holds is called from many
 // goroutines.
 type Config struct {
 	Desk   Desk
@@ -77,6 +79,9 @@ type Config struct {
 	// Accounts are what people connect. Nil means that there is nothing to
 	// connect.
 	Accounts Accounts
+	// Keep is how long the desk remembers a question that has ended. It is
+	// only said.
+	Keep time.Duration
 	// Extensions is how often a person may give a question more time, at
 	// least, where it takes more time at all: ten times, as WCAG 2.2.1 asks.
 	Extensions int
@@ -112,10 +117,11 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Handler serves the list of questions at /, each question at /asks/{id},
-// accounts at /connections and /connect/{backend}, and the files of all pages
-// under /static/; everything else is not found. It is
-// mounted behind webguard's browser rules. Safe for concurrent use.
+// Handler serves the page of a person in three parts: what waits at /, what
+// has ended at /history, and accounts at /connections. Each question is at
+// /asks/{id}, connecting at /connect/{backend}, and the files of all pages
+// under /static/; everything else is not found. It is mounted behind
+// webguard's browser rules. Safe for concurrent use.
 type Handler struct {
 	cfg   Config
 	rd    *renderer
@@ -134,6 +140,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	h := &Handler{cfg: cfg, rd: newRenderer(cfg.Log), forms: form.NewCache(&form.Compiler{MaxLength: cfg.MaxLength, MaxSize: cfg.MaxFile}, maxForms), mux: http.NewServeMux()}
 	h.mux.HandleFunc("GET /{$}", h.inbox)
+	h.mux.HandleFunc("GET /history", h.history)
 	h.mux.HandleFunc("GET /asks/{id}", h.open)
 	h.mux.HandleFunc("POST /asks/{id}", h.answer)
 	h.mux.HandleFunc("POST /asks/{id}/extend", h.extend)
@@ -161,6 +168,16 @@ func New(cfg Config) (*Handler, error) {
 
 // ServeHTTP serves the pages.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// Serves reports whether there can be a page at a path to which people are led
+// back after signing in.
+func Serves(path string) bool {
+	switch path {
+	case tabWaiting, tabHistory, tabAccounts:
+		return true
+	}
+	return strings.HasPrefix(path, "/asks/") || strings.HasPrefix(path, "/connect/")
+}
 
 // visitor is somebody who is signed in; nil is somebody who is not.
 type visitor struct {

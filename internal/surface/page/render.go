@@ -19,6 +19,7 @@ const (
 	pageChoose      = "choose"
 	pageConnect     = "connect"
 	pageConnections = "connections"
+	pageHistory     = "history"
 	pageInbox       = "inbox"
 	pageLocal       = "local"
 	pageNote        = "note"
@@ -38,7 +39,7 @@ type renderer struct {
 // parsed are the pages: the same for everybody, and dear to make.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
-	for _, name := range []string{pageAsk, pageChoose, pageConnect, pageConnections, pageInbox, pageLocal, pageNote} {
+	for _, name := range []string{pageAsk, pageChoose, pageConnect, pageConnections, pageHistory, pageInbox, pageLocal, pageNote} {
 		pages[name] = template.Must(template.ParseFS(files,
 			"templates/layout.html", "templates/fields.html", "templates/"+name+".html"))
 	}
@@ -64,6 +65,7 @@ type frame struct {
 	Script   string
 	Uploader string
 	Me       *me
+	Tabs     []tab // the parts of the page of a person, where this is one of them
 	Body     any
 }
 

@@ -25,11 +25,37 @@ func (h *Handler) closed(w http.ResponseWriter, v *visitor, err error) {
 		})
 	default:
 		h.fail("question could not be shown", "", v, err)
-		h.rd.note(w, http.StatusInternalServerError, v.bar(), note{
+		h.broken(w, v, err, note{
 			Heading: "This question cannot be shown right now",
-			Words:   []string{"Something went wrong inside the gateway. The question is still open: load this page again in a moment."},
+			Words:   []string{"If this question was open, it is still open, and nothing was sent in your name."},
 		})
 	}
+}
+
+// broken says that the gateway cannot do something now, and what to do about
+// it. The note says what, and may say more.
+func (h *Handler) broken(w http.ResponseWriter, v *visitor, err error, n note) {
+	status := brokenStatus(err)
+	words := "Something went wrong inside the gateway. Try again in a moment."
+	if status == http.StatusServiceUnavailable {
+		words = "The gateway cannot reach what it keeps, or is being restarted. Try again in a moment."
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	n.Words = append([]string{words}, n.Words...)
+	h.rd.note(w, status, v.bar(), n)
+}
+
+// retryAfter is how many seconds a program should wait that has read the
+// status and not the words.
+const retryAfter = "5"
+
+// brokenStatus tells what passes by itself from what somebody must look into.
+func brokenStatus(err error) int {
+	switch ask.CodeOf(err) {
+	case ask.JournalUnavailable, ask.StoreFull, ask.ShuttingDown:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
 }
 
 // late says what came between, to somebody whose question was open when they
