@@ -80,6 +80,14 @@ var importRules = []importRule{
 		why: "surfaces and backends are written against it, so it knows nobody who is",
 	},
 	{
+		in: []string{"internal/lease"}, ours: []string{"ask", "internal/contract", "internal/lease", "internal/wire"},
+		why: "it keeps sessions, whatever is said on them and however they are opened",
+	},
+	{
+		in: []string{"internal/parking"}, never: []string{"internal/lease", "internal/exchange", "internal/office", "internal/surface", "internal/backend", "internal/journal"},
+		why: "a call waits for its client in the same way whoever does its work and wherever its questions go",
+	},
+	{
 		in: []string{"internal/backend", "internal/bridge", "internal/doorstep"}, never: []string{"internal/relay", "internal/parking", "internal/lease"},
 		why: "a kind of server is written against the contract, and knows nothing of who calls it",
 	},
