@@ -20,6 +20,12 @@ const images = "../../docs/images"
 func (v *tab) inspect(name string) {
 	v.t.Helper()
 	v.hold(name)
+	v.keep(name)
+}
+
+// keep puts the pictures of a page into docs/images, with -update.
+func (v *tab) keep(name string) {
+	v.t.Helper()
 	if !*update {
 		return
 	}
