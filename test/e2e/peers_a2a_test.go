@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,16 +11,16 @@ import (
 	"github.com/answerback/answerback/test/peer"
 )
 
-// TestPeersA2ADirect: the client and the agent on a2a-js do with each other,
-// without a gateway, what they are there to show with one between them: what
+// TestPeersA2ADirect: the clients of A2A and the agent on a2a-js do with each
+// other, without a gateway, what they are there to show with one between them: what
 // fails with the gateway and not here is the gateway's fault.
 func TestPeersA2ADirect(t *testing.T) {
 	w := peer.NewWorld(t)
-	for i, binding := range []string{"JSONRPC", "HTTP+JSON"} {
-		t.Run(binding, func(t *testing.T) {
+	for i, c := range []peer.Client{w.A2A("JSONRPC"), w.A2A("HTTP+JSON"), w.A2ACommandLine("JSONRPC"), w.A2ACommandLine("HTTP+JSON")} {
+		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			steps, counted := a2aSteps(w, string(rune('a'+i)))
-			reports := w.A2A(binding).Tour(t, []peer.Target{{URL: w.Agent, Jobs: jobs(steps)}})
+			reports := c.Tour(t, []peer.Target{{URL: w.Agent, Jobs: jobs(steps)}})
 			wantAll(t, reports[0], "modern", steps)
 			for _, key := range counted {
 				if runs, err := os.ReadFile(filepath.Join(w.Runs, key)); err != nil || string(runs) != "." {
@@ -93,14 +92,4 @@ func a2aSteps(w *peer.World, id string) (list []step, counted []string) {
 			}
 		}},
 	}, counted
-}
-
-// TestPeersA2ACommandLine: a2a-go's command line talks to the agent on a2a-js,
-// and the client on a2a-js to the agent of the command line.
-func TestPeersA2ACommandLine(t *testing.T) {
-	w := peer.NewWorld(t)
-	out, err := exec.CommandContext(t.Context(), w.CommandLine(t), "send", w.Agent, "hello from Go").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "hello from Go") {
-		t.Errorf("the command line got %v: %s", err, out)
-	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // limit is how long a call may take, in milliseconds.
-const limit = 9000
+const limit = 20_000
 
 // step is a job and what must come of it.
 type step struct {

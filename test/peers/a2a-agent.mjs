@@ -1,16 +1,16 @@
 // An agent on @a2a-js/sdk that asks: by form, by text and by a page; it prints
-// the address of its card when it listens. A message names its skill in its
-// metadata and has the arguments in a data part. A question is a status
-// message of text and of {requestedSchema} or {url}; the answer to a form is a
-// data part {action, content}. Its argument is a directory in which it counts
-// the runs of its skills, in files.
+// its address when it listens. A message names its skill in its metadata, as
+// skillId, and has the arguments in a data part. A question is a status message
+// of text and of {requestedSchema} or {url}; the answer to a form is a data
+// part, {action, content} or the content alone. Its argument is a directory in
+// which it counts the runs of its skills, in files.
 import express from 'express';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express';
-import { agent, data, TaskState, text, value, words } from './a2a.mjs';
+import { agent, data, TaskState, text, values, words } from './a2a.mjs';
 
 const count = (key) => process.argv[2] && appendFileSync(join(process.argv[2], key), '.');
 // promised gives promises by key, which are kept once.
@@ -139,8 +139,10 @@ class Running {
     return Promise.race([promise, otherwise]);
   }
 
-  answer(message) {
-    this.#answer?.(value(message.parts) ?? { text: words(message.parts) });
+  answer({ parts }) {
+    const [given] = values(parts);
+    if (!given) return this.#answer?.({ text: words(parts) });
+    this.#answer?.(given.action ? given : { action: 'accept', content: given });
   }
 
   cancel() {
@@ -168,10 +170,10 @@ const executor = {
   execute: async ({ taskId, contextId, task, userMessage }, bus) => {
     const known = running.get(taskId);
     if (known) return known.turn(bus, task, () => known.answer(userMessage));
-    const { skill = 'echo' } = userMessage.metadata ?? {};
+    const { skillId = 'echo' } = userMessage.metadata ?? {};
     const begun = new Running({ taskId, contextId });
     running.set(taskId, begun);
-    return begun.turn(bus, task, () => begun.run(skill, value(userMessage.parts) ?? {}, words(userMessage.parts)));
+    return begun.turn(bus, task, () => begun.run(skillId, values(userMessage.parts)[0] ?? {}, words(userMessage.parts)));
   },
   cancelTask: async (taskId) => running.get(taskId)?.cancel(),
 };

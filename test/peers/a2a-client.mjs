@@ -4,7 +4,7 @@
 // drive.mjs.
 import { ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { data, over, TaskState, text, user, value, words } from './a2a.mjs';
+import { data, over, TaskState, text, user, values, words } from './a2a.mjs';
 import { drive } from './drive.mjs';
 
 const failure = (message) => Object.assign(new Error(message), { code: 'canceled' });
@@ -67,15 +67,20 @@ class Task {
     for (const a of artifacts ?? []) this.#artifacts.set(a.artifactId, a);
   }
 
-  async #answer({ state, message }) {
-    const { url, requestedSchema } = value(message?.parts) ?? {};
+  // answer answers all that a task asks at once, each question by its id where
+  // it has one. Words alone are answered with words.
+  async #answer({ message }) {
     const said = words(message?.parts);
-    if (state === TaskState.TASK_STATE_AUTH_REQUIRED) {
-      return user([data(await this.#handlers.elicit({ mode: 'url', message: said, url }))], this.#at);
+    const questions = values(message?.parts).filter((q) => q.requestedSchema || q.url);
+    if (questions.length === 0) {
+      const { action, content } = await this.#handlers.elicit({ mode: 'form', message: said, requestedSchema: { properties: { text: {} } } });
+      return user([action === 'accept' ? text(content.text) : data({ action })], this.#at);
     }
-    const schema = requestedSchema ?? { type: 'object', properties: { text: { type: 'string' } } };
-    const answer = await this.#handlers.elicit({ mode: 'form', message: said, requestedSchema: schema });
-    return user([requestedSchema || answer.action !== 'accept' ? data(answer) : text(answer.content.text)], this.#at);
+    const answers = questions.map(async (q) => {
+      const answer = await this.#handlers.elicit({ message: said, mode: q.url ? 'url' : 'form', ...q });
+      return data({ ...(q.id && { id: q.id }), ...answer });
+    });
+    return user(await Promise.all(answers), this.#at);
   }
 
   #end({ state, message }) {
@@ -94,7 +99,7 @@ await drive(async (target, handlers) => {
   const client = await factory.createFromUrl(target.url);
   const card = await client.getAgentCard();
   const start = card.name === 'a2a-agent'
-    ? ({ name, arguments: args }) => user([text(args.message ?? name), data(args)], { metadata: { skill: name } })
+    ? ({ name, arguments: args }) => user([text(args.message ?? name), data(args)], { metadata: { skillId: name } })
     : ({ name, arguments: args }) => user([data({ tool: name, arguments: args })]);
   return {
     client: { listTools: async () => ({ tools: card.skills.map((s) => ({ name: s.id })) }), close: async () => {} },

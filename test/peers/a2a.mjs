@@ -11,7 +11,7 @@ export const data = (value) => part('data', value, 'application/json');
 
 const of = (parts, $case) => (parts ?? []).filter((p) => p.content?.$case === $case).map((p) => p.content.value);
 export const words = (parts) => of(parts, 'text').join('\n');
-export const value = (parts) => of(parts, 'data')[0];
+export const values = (parts) => of(parts, 'data');
 
 export const says = (role, parts, { taskId = '', contextId = '', metadata = {} } = {}) => ({
   role, parts, taskId, contextId, metadata, messageId: randomUUID(), extensions: [], referenceTaskIds: [],
