@@ -67,7 +67,7 @@ func TestChatConnectsAnAccount(t *testing.T) {
 	bob.await("board asks")
 	bob.await("It opens " + strings.TrimPrefix(s.base, "http://") + ".")
 	pictured(bob, "chat-account")
-	bob.keep("chat-account")
+	bob.keep("chat-account-390.png")
 	connect := func(as string) *tab {
 		popup := &tab{bob.t, bob.d, bob.name, bob.id + as}
 		bob.see("follow", map[string]any{"role": "button", "name": "Connect", "as": popup.id})
@@ -86,5 +86,5 @@ func TestChatConnectsAnAccount(t *testing.T) {
 	bob.await("found by u-bob")
 	equal(t, "the runs", fmt.Sprint(b.Count("tools/call")), "1")
 	pictured(bob, "chat-account-connected")
-	bob.keep("chat-account-connected")
+	bob.keep("chat-account-connected-390.png")
 }
