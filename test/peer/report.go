@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/answerback/answerback/test/rig"
 )
 
 // Job is one thing that a client does; drive.mjs says what the members mean.
@@ -26,6 +29,14 @@ type Job struct {
 	Subscribe   string         `json:"subscribe,omitempty"`
 	Unsubscribe string         `json:"unsubscribe,omitempty"`
 	Roots       []Root         `json:"roots,omitempty"`
+}
+
+// limit is how long a job may take.
+func (j Job) limit() time.Duration {
+	if j.Limit > 0 {
+		return time.Duration(j.Limit) * time.Millisecond
+	}
+	return rig.Patience
 }
 
 // Root is a root that a client has.
@@ -52,6 +63,16 @@ type Target struct {
 	Mute    bool     `json:"mute,omitempty"` // the client declares nothing that it could be asked; for those on Node
 	Anew    bool     `json:"anew,omitempty"` // the client has a session of its own for each call; for those on Node
 	Jobs    []Job    `json:"jobs"`
+}
+
+// limit is how long a client may be there: for coming and going, and for each
+// of its jobs.
+func (to Target) limit() time.Duration {
+	all := 3 * rig.Patience
+	for _, j := range to.Jobs {
+		all += j.limit()
+	}
+	return all
 }
 
 // Report is what a client saw at a target, the same from every SDK.
