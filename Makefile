@@ -43,7 +43,7 @@ conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 re
 
 .PHONY: e2e
 e2e: binary ## Real clients and servers through the gateway; what needs none of them is in check
-	$(install) npm go
+	$(install) npm go a2a
 	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
 	  go test -json -tags e2e -run '^(TestPeers|TestReference)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
 

@@ -20,11 +20,18 @@ const images = "../../docs/images"
 func (v *tab) inspect(name string) {
 	v.t.Helper()
 	v.hold(name)
+	for _, suffix := range []string{"-390", "-390-dark", "-1280", "-1280-dark"} {
+		v.keep(name + suffix + ".png")
+	}
+}
+
+// keep puts pictures into docs/images, with -update.
+func (v *tab) keep(files ...string) {
+	v.t.Helper()
 	if !*update {
 		return
 	}
-	for _, suffix := range []string{"-390", "-390-dark", "-1280", "-1280-dark"} {
-		file := name + suffix + ".png"
+	for _, file := range files {
 		if err := shrink(filepath.Join(os.Getenv("ANSWERBACK_SHOTS"), file), filepath.Join(images, file)); err != nil {
 			v.t.Fatal(err)
 		}

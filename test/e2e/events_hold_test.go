@@ -132,10 +132,12 @@ func TestAttackEventsOfAnother(t *testing.T) {
 			})
 		}
 		t.Run("her key by "+who, func(t *testing.T) {
-			mine := other.Call("one", toolCall("echo"), "Idempotency-Key", "hers")
-			if mine.ID == s.ID || mine.Until("tool-result") == nil {
+			before := b.Count("tools/call")
+			mine := other.Call("one", toolCall("form"), "Idempotency-Key", "hers") // all that she sent
+			if q := mine.Until("elicitation-request"); mine.ID == s.ID || q["id"] == id || b.Count("tools/call") != before+1 {
 				t.Errorf("the key gave %s", mine.Raw)
 			}
+			other.Say("DELETE", "/calls/"+mine.ID, "")
 		})
 		t.Run("her question in a call of their own by "+who, func(t *testing.T) {
 			mine := other.Call("one", toolCall("form"))
@@ -162,6 +164,45 @@ func TestAttackEventsOfAnother(t *testing.T) {
 	}
 	rest := ann.Open("GET", "/calls/"+s.ID, "", "Last-Event-ID", "2")
 	equal(t, "the answer at the server", resultText(t, rest.Until("tool-result")), `{"action":"accept","content":{"name":"Ann"}}`)
+}
+
+// TestAttackEventsWithLessAccess: a call is only its caller's as long as they
+// may make it. A key of ann's that no rule lets in finds nothing of what she
+// called with a token, not even by the Idempotency-Key.
+func TestAttackEventsWithLessAccess(t *testing.T) {
+	b := newFrontBackend(t)
+	g := guard(t, "  access:\n    - { claim: groups, values: [staff-of-ann], backends: [one] }\n", "  one: { url: "+b.URL+" }\n")
+	front := func(token string) *rig.Front {
+		return newFront(t, g.Gateway, canAsk, "true", "Authorization", "Bearer "+token)
+	}
+	s := front(g.token("ann")).Call("one", toolCall("form"), "Idempotency-Key", "hers")
+	id := s.Until("elicitation-request")["id"].(string)
+	answer := `{"id":"` + id + `","action":"accept","content":{"name":"Ann"}}`
+	key := front(annsKey)
+	for _, a := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", "/calls/" + s.ID, "", http.StatusNotFound},
+		{"POST", "/calls/" + s.ID + "/respond", answer, http.StatusNotFound},
+		{"DELETE", "/calls/" + s.ID, "", http.StatusNotFound},
+		{"POST", "/one/call", toolCall("form"), http.StatusNotFound},
+		{"POST", "/call", toolCall("one__form"), http.StatusUnprocessableEntity},
+	} {
+		if status, text := key.Say(a.method, a.path, a.body, "Idempotency-Key", "hers"); status != a.want {
+			t.Errorf("%s %s got %d %s, want %d", a.method, a.path, status, text, a.want)
+		}
+	}
+	// The control: ann, with another token.
+	ann := front(g.token("ann"))
+	if status, text := ann.Say("POST", "/calls/"+s.ID+"/respond", answer); status != http.StatusOK {
+		t.Fatalf("ann's answer got %d %s", status, text)
+	}
+	whole := ann.Open("GET", "/calls/"+s.ID, "")
+	equal(t, "the answer at the server", resultText(t, whole.Until("tool-result")), `{"action":"accept","content":{"name":"Ann"}}`)
+	if n := b.Count("tools/call"); n != 1 {
+		t.Errorf("the server ran %d calls", n)
+	}
 }
 
 // TestEventsAcrossOrigins: pages of allowed origins may use the event stream,

@@ -83,7 +83,7 @@ func withdrawn(p pair, key string) []step {
 // gaveUp: what the reference server takes back is sampling, when it was not
 // answered for a minute.
 func gaveUp(p pair, key string) []step {
-	job := peer.Job{Call: "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33, "key": key}, Sample: 63_000, Limit: 90_000}
+	job := peer.Job{Call: "trigger-sampling-request", Args: map[string]any{"prompt": "Capital?", "maxTokens": 33, "key": key}, Sample: 63_000, Limit: 150_000}
 	const prompt = "Resource trigger-sampling-request context: Capital?"
 	return p.heard(job, prompt, func(e peer.Entry) error {
 		if e.Result == nil || !e.Result.IsError || !strings.Contains(e.Result.Text(), "Request timed out") {

@@ -10,11 +10,13 @@ import (
 // excuse is why something cannot happen between peers, with a gateway or
 // without. It holds only when the control failed in the same run: the same
 // thing at the same server, over the same transport and without a gateway, of
-// the same client in the era of that server.
+// the same client in the era of that server, or of the client that the excuse
+// names.
 type excuse struct {
 	clients   []string // how their names begin
 	server    string   // how its name begins; empty for all
 	happening string
+	control   string // the client that fails without a gateway, but for its era; empty for the same
 	why       string
 }
 
@@ -36,6 +38,22 @@ var excuses = []excuse{
 		clients: []string{"go-sdk modern"}, server: "mcp-go modern", happening: "roots",
 		why: "mcp-go's server asks for roots without params, which go-sdk's client of the modern era cannot read.",
 	},
+	{
+		clients: []string{"event stream"}, happening: "roots", control: "client 2.4.0 mute",
+		why: "The event stream declares no roots, and servers do not ask clients that have none.",
+	},
+	{
+		clients: []string{"event stream"}, server: "go-sdk legacy stdio", happening: "page to visit first (-32042)", control: "client 2.4.0 anew",
+		why: "Each call of the event stream is a session of its own, with which the process ends that has the page.",
+	},
+	{
+		clients: []string{"event stream"}, server: "server-everything", happening: "page to visit first (-32042)", control: "client 2.4.0 anew",
+		why: "Each call of the event stream is a session of its own, and server-everything forgets with a session that it refused.",
+	},
+	{
+		clients: []string{"event stream"}, server: "server-everything", happening: "two rounds", control: "client 2.4.0",
+		why: "server-everything asks twice only where it refuses with -32042 first, and that ends the call of a client of the legacy era.",
+	},
 }
 
 // excused gives the excuse of a cell for a happening, where there is one.
@@ -49,8 +67,11 @@ func excused(client, server, happening string) (excuse, bool) {
 	return excuse{}, false
 }
 
-// control gives the pair whose run without a gateway must have failed.
-func control(client string, s server) [2]string {
+// controlled gives the pair whose run without a gateway must have failed.
+func (x excuse) controlled(client string, s server) [2]string {
+	if x.control != "" {
+		return [2]string{x.control + " " + s.era, s.name}
+	}
 	words := strings.Fields(client)
 	words[len(words)-1] = s.era
 	return [2]string{strings.Join(words, " "), s.name}

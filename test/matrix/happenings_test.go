@@ -15,7 +15,7 @@ import (
 )
 
 // limit is how long a call may take, in milliseconds.
-const limit = 9000
+const limit = 20_000
 
 // step is a job and what must come of it.
 type step struct {
@@ -197,9 +197,13 @@ func trigger(key string, errorPath bool) peer.Job {
 // refuses with -32042, and the client calls again; in the modern era, and
 // between eras, the page is a question, put once.
 func required(p pair, key string) []step {
+	var code any = float64(-32042)
+	if p.client.TellsOfPages {
+		code = "data-tool-auth-required"
+	}
 	refused := func(e peer.Entry) error {
-		if e.Error == nil || e.Error.Code != float64(-32042) || peer.Pick(e.Error.Data, "elicitations", 0, "mode") != "url" {
-			return fmt.Errorf("want error -32042")
+		if e.Error == nil || e.Error.Code != code || peer.Pick(e.Error.Data, "elicitations", 0, "mode") != "url" {
+			return fmt.Errorf("want error %v", code)
 		}
 		return p.asked(e)
 	}
@@ -216,6 +220,8 @@ func required(p pair, key string) []step {
 		return []step{{trigger(key, true), refused}, {trigger(key, true), p.result([]string{opened}, "completed the URL elicitation flow")}}
 	case !p.server.ours:
 		return []step{{trigger(key, true), p.pageThenQuestion}}
+	case legacy && p.client.TellsOfPages:
+		return []step{{job, refused}, {peer.Job{Visit: true, Limit: limit}, plain}, {job, p.result(nil, "visited "+key)}}
 	case legacy:
 		return []step{{job, refused}, {peer.Job{Visit: true, Limit: limit}, plain}, {peer.Job{Await: "complete " + key, Limit: limit}, plain}, {job, p.result(nil, "visited "+key)}}
 	case !p.crossed():

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestMatrix(t *testing.T) {
 	gateways := open(t, ss)
 	through := &book{all: make(map[[2]string]outcomes)}
 	direct := &book{all: make(map[[2]string]outcomes)}
-	controls := controls(cs, ss)
+	tried := needed(cs, ss)
 	t.Run("peers", func(t *testing.T) {
 		for i, c := range cs {
 			t.Run(c.Name, func(t *testing.T) {
@@ -48,8 +49,10 @@ func TestMatrix(t *testing.T) {
 					return h.door(p), h.door(p) != alone
 				}))
 			})
+		}
+		for i, c := range slices.Concat(cs, controls(w)) {
 			own := errands(c, ss, w.Runs, fmt.Sprint("d", i), func(h happening, p pair) (door, bool) {
-				return straight, controls[[3]string{c.Name, p.server.name, h.name}]
+				return straight, tried[[3]string{c.Name, p.server.name, h.name}]
 			})
 			if len(own) == 0 {
 				continue
@@ -82,15 +85,15 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// controls gives what has to be tried without a gateway, by client, server and
+// needed gives what has to be tried without a gateway, by client, server and
 // happening.
-func controls(cs []peer.Client, ss []server) map[[3]string]bool {
+func needed(cs []peer.Client, ss []server) map[[3]string]bool {
 	all := make(map[[3]string]bool)
 	for _, c := range cs {
 		for _, s := range ss {
 			for _, h := range happenings {
-				if _, ok := excused(c.Name, s.name, h.name); ok {
-					pair := control(c.Name, s)
+				if x, ok := excused(c.Name, s.name, h.name); ok {
+					pair := x.controlled(c.Name, s)
 					all[[3]string{pair[0], pair[1], h.name}] = true
 				}
 			}
@@ -163,7 +166,7 @@ func judge(t *testing.T, cs []peer.Client, ss []server, through, direct *book) *
 						cell.passed = append(cell.passed, h.name)
 						return
 					case has:
-						control := control(c.Name, s)
+						control := x.controlled(c.Name, s)
 						failed := direct.all[control][h.name]
 						if failed != nil && !errors.Is(failed, errAbsent) {
 							cell.excused, cell.notes = append(cell.excused, h.name), append(cell.notes, x.why)

@@ -64,5 +64,29 @@ func clients(w *peer.World) []peer.Client {
 		peer.MCPGo("modern", false),
 		w.MCPDo("legacy"),
 		w.MCPDo("modern"),
+		w.Front("module"),
+		w.Front("fetch"),
 	}
+}
+
+// controls are clients that excuses name, and no rows.
+func controls(w *peer.World) []peer.Client {
+	var list []peer.Client
+	for _, era := range []string{"legacy", "modern"} {
+		list = append(list,
+			altered(w.Script("client 2.4.0 mute "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Mute = true }),
+			altered(w.Script("client 2.4.0 anew "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Anew = true }))
+	}
+	return list
+}
+
+func altered(c peer.Client, alter func(*peer.Target)) peer.Client {
+	tour := c.Tour
+	c.Tour = func(t testing.TB, targets []peer.Target) []peer.Report {
+		for i := range targets {
+			alter(&targets[i])
+		}
+		return tour(t, targets)
+	}
+	return c
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/answerback/answerback/test/rig"
 )
@@ -131,8 +130,7 @@ func (c *commandLine) end(ctx context.Context) (string, error) {
 }
 
 func (c *commandLine) visit(ctx context.Context, to Target) Report {
-	// The first connection starts the daemon.
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(3+len(to.Jobs))*rig.Patience)
+	ctx, cancel := context.WithTimeout(ctx, to.limit())
 	defer cancel()
 	s, err := c.connect(ctx, first, to)
 	if err != nil {
@@ -166,11 +164,7 @@ func (c *commandLine) connect(ctx context.Context, connection string, to Target)
 }
 
 func (c *commandLine) do(ctx context.Context, to Target, j Job, e *Entry) error {
-	limit := rig.Patience
-	if j.Limit > 0 {
-		limit = time.Duration(j.Limit) * time.Millisecond
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, j.limit())
 	defer cancel()
 	args, err := json.Marshal(j.Args)
 	if err != nil {

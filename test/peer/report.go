@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/answerback/answerback/test/rig"
 )
 
 // Job is one thing that a client does; drive.mjs says what the members mean.
@@ -26,6 +29,14 @@ type Job struct {
 	Subscribe   string         `json:"subscribe,omitempty"`
 	Unsubscribe string         `json:"unsubscribe,omitempty"`
 	Roots       []Root         `json:"roots,omitempty"`
+}
+
+// limit is how long a job may take.
+func (j Job) limit() time.Duration {
+	if j.Limit > 0 {
+		return time.Duration(j.Limit) * time.Millisecond
+	}
+	return rig.Patience
 }
 
 // Root is a root that a client has.
@@ -50,7 +61,18 @@ type Target struct {
 	Command []string `json:"command,omitempty"`
 	Era     string   `json:"era"`
 	Mute    bool     `json:"mute,omitempty"` // the client declares nothing that it could be asked; for those on Node
+	Anew    bool     `json:"anew,omitempty"` // the client has a session of its own for each call; for those on Node
 	Jobs    []Job    `json:"jobs"`
+}
+
+// limit is how long a client may be there: for coming and going, and for each
+// of its jobs.
+func (to Target) limit() time.Duration {
+	all := 3 * rig.Patience
+	for _, j := range to.Jobs {
+		all += j.limit()
+	}
+	return all
 }
 
 // Report is what a client saw at a target, the same from every SDK.
@@ -126,6 +148,7 @@ type Client struct {
 	HidesWithdrawals bool // shows nobody that a question was taken back
 	AsksForPages     bool // takes error -32042 for a question, and calls again by itself
 	LosesLast        bool // over stdio, loses progress that comes at once with the result
+	TellsOfPages     bool // takes error -32042 for a result that leads to the page
 	CancelsOnPipes   bool // tells a server that it gave a call up over stdio, but not over HTTP
 }
 
@@ -144,6 +167,22 @@ func (w *World) Script(name, file, era string) Client {
 		}
 		return reports
 	}}
+}
+
+// Front is a chat front end at the event stream, with the module or with bare
+// fetch. To its server each call is a session of the legacy era.
+func (w *World) Front(with string) Client {
+	c := w.Script("event stream, "+with, "client-events.mjs", with)
+	c.Era, c.TellsOfPages = "legacy", true
+	return c
+}
+
+// A2A is a client on @a2a-js/sdk over a binding, JSONRPC or HTTP+JSON. The turn
+// of a task is a round of the modern era.
+func (w *World) A2A(binding string) Client {
+	c := w.Script("a2a-js 1.3.0 "+binding, "a2a-client.mjs", binding)
+	c.Era = "modern"
+	return c
 }
 
 // ScriptCmd is the process of a client on Node.

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/answerback/answerback/test/rig"
 )
 
 // session is a connected client of a Go SDK.
@@ -43,7 +41,7 @@ func visit(t testing.TB, to Target, explain func(error) *Failure, connect dialer
 	t.Helper()
 	w := newWatcher()
 	defer w.leave()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+len(to.Jobs))*rig.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), to.limit())
 	defer cancel()
 	s, err := connect(ctx, to, w)
 	if err != nil {
@@ -74,11 +72,7 @@ func visit(t testing.TB, to Target, explain func(error) *Failure, connect dialer
 }
 
 func do(ctx context.Context, s session, w *watcher, j Job, token string, rep *Report, e *Entry) error {
-	limit := rig.Patience
-	if j.Limit > 0 {
-		limit = time.Duration(j.Limit) * time.Millisecond
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, j.limit())
 	defer cancel()
 	switch {
 	case j.Call != "":

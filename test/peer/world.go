@@ -28,6 +28,7 @@ type World struct {
 	MCPGo                         string // of both eras
 	MCPGoLegacy, MCPGoModern      string
 	V2                            string
+	Agent                         string // of A2A
 }
 
 // NewWorld starts the servers. Without ANSWERBACK_PEERS it fails: tests that
@@ -64,6 +65,13 @@ func NewWorld(t testing.TB) *World {
 	if err := os.Symlink(filepath.Join(peers, "node_modules"), filepath.Join(w.Dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
+	module, err := filepath.Abs("../../clients/events/dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(module, filepath.Join(w.Dir, "events")); err != nil {
+		t.Fatal(err)
+	}
 	build := exec.Command("go", "build", "-o", w.Dir+"/", "../peers/gosdk-server", "../peers/mcpgo-server", "../peers/tap")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the servers were not built: %v\n%s", err, out)
@@ -76,6 +84,7 @@ func NewWorld(t testing.TB) *World {
 	w.MCPGoLegacy = FirstLine(t, exec.Command(w.Bin("mcpgo-server"), "-http", "-era", "legacy", "-runs", w.Runs))
 	w.MCPGoModern = FirstLine(t, exec.Command(w.Bin("mcpgo-server"), "-http", "-era", "modern", "-runs", w.Runs))
 	w.V2 = FirstLine(t, exec.Command(w.Node, w.Bin("server-v2.mjs"), w.Runs))
+	w.Agent = FirstLine(t, exec.Command(w.Node, w.Bin("a2a-agent.mjs"), w.Runs))
 	return w
 }
 

@@ -1,8 +1,9 @@
 // What the clients have in common: they take a plan, do its jobs at each of
 // its targets, and print what they saw as their last line.
 //
-// The plan is a JSON array of {url | command, era, mute, jobs}; a mute client
-// declares nothing that it could be asked. A job is one of
+// The plan is a JSON array of {url | command, era, mute, anew, jobs}; a mute
+// client declares nothing that it could be asked, and one that begins anew has
+// a session of its own for each call. A job is one of
 //   {call, args, form, url}        call a tool; form and url are the answers to questions
 //   {call, args, times}            call it so many times at once; the contents are put together
 //   {call, args, cancel: true}     call a tool and cancel the call at its first progress
@@ -120,6 +121,7 @@ async function visit(target, connect) {
     open = 0;
     const entry = { job: job.call ?? Object.keys(job)[0], asked, progress: [] };
     try {
+      if (job.call && target.anew && report.results.length > 0) session = await connect(target, handlers);
       if (job.call) entry.result = await call(session, job, entry.progress);
       if (job.exists) await exists(job.exists, job.limit ?? patience);
       if (job.await) await contains(job.await);
@@ -134,6 +136,7 @@ async function visit(target, connect) {
     } catch (e) {
       entry.error = failure(e);
     }
+    if (target.anew) await session.client.close();
     report.results.push(entry);
     if (!job.roots) asked = []; // the question that a change of roots brings belongs to the await that follows
   }

@@ -2,7 +2,7 @@
 # Installs what the checks and the outer tests need into .peers, each part at
 # a pinned version and only when it is not there yet.
 #
-#   test/peers/install.sh PART...      the parts are npm, go, staticcheck, browser
+#   test/peers/install.sh PART...      the parts are npm, go, a2a, staticcheck, browser
 set -euo pipefail
 
 GO_SDK=v1.8.0
@@ -34,6 +34,10 @@ install_go() {
   GOBIN=$peers/bin go install "$sdk/everything-server@$GO_SDK" "$sdk/everything-client@$GO_SDK"
 }
 
+install_a2a() {
+  (cd "$here/a2a-cli" && go build -o "$peers/bin/a2a" github.com/a2aproject/a2a-go/v2/cmd/a2a)
+}
+
 install_staticcheck() {
   GOBIN=$peers/bin go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK"
 }
@@ -51,10 +55,11 @@ for part in "$@"; do
   case $part in
     npm) once npm "$(cat "$here/package.json" "$here/package-lock.json" | sha256sum)" install_npm ;;
     go) once go "$GO_SDK $(go env GOVERSION)" install_go ;;
+    a2a) once a2a "$(cat "$here/a2a-cli/go.mod" "$here/a2a-cli/go.sum" | sha256sum) $(go env GOVERSION)" install_a2a ;;
     staticcheck) once staticcheck "$STATICCHECK $(go env GOVERSION)" install_staticcheck ;;
     browser) install_browser ;;
     *)
-      echo "install.sh: no part is called $part; there are npm, go, staticcheck and browser" >&2
+      echo "install.sh: no part is called $part; there are npm, go, a2a, staticcheck and browser" >&2
       exit 2
       ;;
   esac
