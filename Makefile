@@ -15,9 +15,9 @@ VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
 # Compiling takes longer than testing, so all is compiled in one of two ways:
 # with the race detector, which the linters then look at as well, or as it is
-# released.
+# released. Linters spend a third of their time collecting garbage, if let.
 flags    = $(shell go env GOFLAGS)
-racy     = GOFLAGS="$(flags) -race"
+racy     = GOGC=400 GOFLAGS="$(flags) -race"
 released = CGO_ENABLED=0 GOFLAGS="$(flags) -trimpath"
 
 install = @$(released) test/peers/install.sh

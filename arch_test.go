@@ -5,6 +5,7 @@ package answerback_test
 import (
 	"go/ast"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -168,7 +169,10 @@ var unwanted = map[string]string{
 // madeUp is a path of no machine, for examples.
 var madeUp = regexp.MustCompile(`/home/me\b`)
 
-var unfinished = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX)\b`)
+var (
+	unfinishedWords = []string{"TO" + "DO", "FIX" + "ME", "X" + "XX"}
+	unfinished      = regexp.MustCompile(`\b(` + strings.Join(unfinishedWords, "|") + `)\b`)
+)
 
 func TestImports(t *testing.T) {
 	for _, f := range goFiles(t) {
@@ -303,6 +307,10 @@ func TestFilesAreShort(t *testing.T) {
 
 func TestNothingIsLeftForLater(t *testing.T) {
 	for _, f := range goFiles(t) {
+		// An expression takes long to see that there is nothing to find.
+		if !slices.ContainsFunc(unfinishedWords, func(w string) bool { return strings.Contains(f.text, w) }) {
+			continue
+		}
 		if m := unfinished.FindString(f.text); m != "" {
 			t.Errorf("%s says %s: finish it, or open an issue", f.path, m)
 		}
@@ -311,9 +319,8 @@ func TestNothingIsLeftForLater(t *testing.T) {
 
 func TestFilesNameNoMachine(t *testing.T) {
 	for name, text := range tree(t) {
-		text = madeUp.ReplaceAllString(text, "")
 		for bad, why := range unwanted {
-			if strings.Contains(text, bad) {
+			if strings.Contains(text, bad) && strings.Contains(madeUp.ReplaceAllString(text, ""), bad) {
 				t.Errorf("%s %s: %s", name, why, bad)
 			}
 		}
