@@ -13,19 +13,26 @@ TAGS    := browser,conformance,crash,e2e,matrix
 RUNS    ?= 1
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
-install = @test/peers/install.sh
-summary = @go run ./test/summary
+# Compiling takes longer than testing, so all is compiled in one of two ways:
+# with the race detector, which the linters then look at as well, or as it is
+# released. Linters spend a third of their time collecting garbage, if let.
+flags    = $(shell go env GOFLAGS)
+racy     = GOGC=400 GOFLAGS="$(flags) -race"
+released = CGO_ENABLED=0 GOFLAGS="$(flags) -trimpath"
+
+install = @$(released) test/peers/install.sh
+summary = @$(released) go build -o bin/summary ./test/summary && bin/summary
 # What the outer tests are told about their surroundings.
-outer   = ANSWERBACK_BIN=$(BIN) ANSWERBACK_PEERS=$(PEERS)
+outer   = $(released) ANSWERBACK_BIN=$(BIN) ANSWERBACK_PEERS=$(PEERS)
 
 .PHONY: check
 check: ## Format, vet, staticcheck and race tests: what every change must pass (the default)
 	$(install) staticcheck
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
-	@go vet -tags $(TAGS) ./...
-	@$(PEERS)/bin/staticcheck -tags $(TAGS) ./...
-	$(summary) -name check -out $(OUT)/check.json -- go test -json -race -shuffle=on -timeout 8m ./...
+	@$(racy) go vet -tags $(TAGS) ./...
+	@$(racy) $(PEERS)/bin/staticcheck -tags $(TAGS) ./...
+	$(summary) -name check -out $(OUT)/check.json -- go test -json -race -shuffle=on -vet=off -timeout 8m ./...
 
 .PHONY: build
 build: binary ## Build the binary into bin/
@@ -33,7 +40,7 @@ build: binary ## Build the binary into bin/
 
 .PHONY: binary
 binary:
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/answerback
+	@$(released) go build -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN) ./cmd/answerback
 
 .PHONY: conformance
 conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 repeats it
@@ -42,10 +49,10 @@ conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 re
 	  go test -json -tags conformance -count $(RUNS) -timeout 60m ./test/conformance/...
 
 .PHONY: e2e
-e2e: binary ## Real clients and servers through the gateway; what needs none of them is in check
+e2e: binary ## Real clients and servers through the gateway, and many; the rest of the end-to-end tests is in check
 	$(install) npm go a2a
 	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
-	  go test -json -tags e2e -run '^(TestPeers|TestReference)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
+	  go test -json -tags e2e -run '^(TestPeers|TestReference|TestPlanted|TestThousand)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
 
 .PHONY: matrix
 matrix: binary ## Every real client at every real server; the table goes to docs/compatibility.md
@@ -75,7 +82,7 @@ crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/f
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target with FUZZ (100000) inputs each
-	$(summary) -name fuzz -out $(OUT)/fuzz.json -- test/fuzz.sh
+	$(summary) -name fuzz -out $(OUT)/fuzz.json -- env $(released) test/fuzz.sh
 
 .PHONY: bench
 bench: binary ## Forms against their floors; the gateway beside a bare reverse proxy and beside none; the tables go to .out
@@ -87,12 +94,12 @@ bench: binary ## Forms against their floors; the gateway beside a bare reverse p
 docs: binary ## Regenerate the configuration reference, its JSON schema, and the reference of the form language
 	@$(BIN) check --reference >docs/configuration.md
 	@$(BIN) check --schema >docs/config.schema.json
-	@go run ./form/formdoc docs/forms.md
+	@$(released) go run ./form/formdoc docs/forms.md
 	@echo "docs: wrote docs/configuration.md, docs/config.schema.json and docs/forms.md"
 
 .PHONY: rows
 rows: ## Check that every test named in docs/requirements.md and docs/bridging.md ran and passed
-	@go run ./test/rows $(wildcard $(OUT)/*.json)
+	@$(released) go run ./test/rows $(wildcard $(OUT)/*.json)
 
 .PHONY: clean
 clean: ## Remove what was built and measured; the installed peers stay

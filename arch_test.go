@@ -5,6 +5,7 @@ package answerback_test
 import (
 	"go/ast"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,10 @@ var importRules = []importRule{
 		why: "what stands before every handler knows none of them",
 	},
 	{
+		in: []string{"internal/httpdoor"}, ours: []string{"ask", "internal/httpdoor"},
+		why: "what surfaces do alike depends on none of them",
+	},
+	{
 		in: []string{"internal/glob"}, ours: []string{},
 		why: "patterns mean the same wherever they are written",
 	},
@@ -96,7 +101,7 @@ var importRules = []importRule{
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
-		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/httpdoor", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{
@@ -172,7 +177,10 @@ var unwanted = map[string]string{
 // madeUp is a path of no machine, for examples.
 var madeUp = regexp.MustCompile(`/home/me\b`)
 
-var unfinished = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|X` + `XX)\b`)
+var (
+	unfinishedWords = []string{"TO" + "DO", "FIX" + "ME", "X" + "XX"}
+	unfinished      = regexp.MustCompile(`\b(` + strings.Join(unfinishedWords, "|") + `)\b`)
+)
 
 func TestImports(t *testing.T) {
 	for _, f := range goFiles(t) {
@@ -307,6 +315,10 @@ func TestFilesAreShort(t *testing.T) {
 
 func TestNothingIsLeftForLater(t *testing.T) {
 	for _, f := range goFiles(t) {
+		// An expression takes long to see that there is nothing to find.
+		if !slices.ContainsFunc(unfinishedWords, func(w string) bool { return strings.Contains(f.text, w) }) {
+			continue
+		}
 		if m := unfinished.FindString(f.text); m != "" {
 			t.Errorf("%s says %s: finish it, or open an issue", f.path, m)
 		}
@@ -315,9 +327,8 @@ func TestNothingIsLeftForLater(t *testing.T) {
 
 func TestFilesNameNoMachine(t *testing.T) {
 	for name, text := range tree(t) {
-		text = madeUp.ReplaceAllString(text, "")
 		for bad, why := range unwanted {
-			if strings.Contains(text, bad) {
+			if strings.Contains(text, bad) && strings.Contains(madeUp.ReplaceAllString(text, ""), bad) {
 				t.Errorf("%s %s: %s", name, why, bad)
 			}
 		}

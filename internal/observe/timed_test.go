@@ -14,6 +14,7 @@ import (
 
 // A measured journal keeps the contract of the one that it measures.
 func TestATimedJournalKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	journaltest.Run(t, func(t *testing.T) journaltest.Opened {
 		return journaltest.Opened{Journal: newMetrics(t).Timed(newJournal(t))}
 	})

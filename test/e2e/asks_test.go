@@ -154,6 +154,7 @@ func TestClientCancelsCall(t *testing.T) {
 // TestAskTimeout: a question past its time gives the backend an error and is
 // withdrawn at the client (E8, S7).
 func TestAskTimeout(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {

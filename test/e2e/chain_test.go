@@ -89,6 +89,7 @@ func chained(t *testing.T, legacy bool, cancelled chan struct{}) *rig.Backend {
 // TestChain: two gateways in a row carry questions, answers, refusals,
 // cancels and time-outs, whatever the eras of client and backend (A11).
 func TestChain(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name           string
 		client, server bool // legacy

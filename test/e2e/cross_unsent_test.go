@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,9 +20,9 @@ import (
 // written to it, or just before, will call anew. The call that it knows
 // nothing of is cancelled at the backend, and the new one is another.
 func TestCrossUnsentQuestion(t *testing.T) {
-	// More than the buffers of a connection hold, so that the write of it is
-	// still under way when its first line is there.
-	large := `{"message":"` + strings.Repeat("m", 10<<20) + `","requestedSchema":{"type":"object","properties":{}}}`
+	// More than the buffers of such a connection hold, so that the write of it
+	// is still under way when its first line is there.
+	large := `{"message":"` + strings.Repeat("m", 512<<10) + `","requestedSchema":{"type":"object","properties":{}}}`
 	gate := make(chan struct{})
 	for _, tt := range []struct {
 		name, params string
@@ -79,19 +81,31 @@ func postRaw(t *testing.T, to, name string) *net.TCPConn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := net.DialTimeout("tcp", u.Host, rig.Patience)
+	dialer := net.Dialer{Timeout: rig.Patience, Control: narrow}
+	conn, err := dialer.DialContext(t.Context(), "tcp", u.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
 	tcp := conn.(*net.TCPConn)
-	_ = tcp.SetReadBuffer(4096)
 	_ = tcp.SetDeadline(time.Now().Add(rig.Patience))
 	if _, err := fmt.Fprintf(tcp, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: %s\r\nContent-Length: %d\r\n\r\n%s",
 		u.Path, u.Host, name, len(body), body); err != nil {
 		t.Fatal(err)
 	}
 	return tcp
+}
+
+// narrow makes the buffers on both sides of a connection small: the kernel
+// sizes that of the sender by the segments that it may send.
+func narrow(_, _ string, conn syscall.RawConn) error {
+	var errs error
+	err := conn.Control(func(fd uintptr) {
+		errs = errors.Join(
+			syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096),
+			syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536))
+	})
+	return errors.Join(err, errs)
 }
 
 // reset breaks a connection without a word.

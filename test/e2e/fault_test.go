@@ -74,6 +74,7 @@ func TestBackendKilledInMidAsk(t *testing.T) {
 // TestHostileBodies: a body without end, of 10 GB, of garbage or of the wrong
 // kind fails its own call within the limits, and no other.
 func TestHostileBodies(t *testing.T) {
+	t.Parallel()
 	block := []byte(strings.Repeat("x", 1<<20))
 	flood := func(w io.Writer, head string, gigabytes int) {
 		io.WriteString(w, head)

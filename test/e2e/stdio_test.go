@@ -142,14 +142,15 @@ func TestStdioNoise(t *testing.T) {
 	})
 }
 
-// TestStdioOverlongLine: a line of 40 MB fails the call it answers and no
+// TestStdioOverlongLine: a line beyond the limit fails the call it answers and no
 // other.
 func TestStdioOverlongLine(t *testing.T) {
-	stdioDoors(t, "", "", func(t *testing.T, d door, g *rig.Gateway) {
+	t.Parallel()
+	stdioDoors(t, "limits: { message_bytes: 1MiB }\n", "", func(t *testing.T, d door, g *rig.Gateway) {
 		c, other := rig.Dial(t, d.URL, rig.AllCaps), rig.Dial(t, d.URL, rig.AllCaps)
 		waiting := held(t, c, d.Prefix+"wait")
-		huge := c.Tool(d.Prefix+"huge", `{"bytes":40000000}`).Final()
-		wantError(t, "a result of 40 MB", huge, "-32600", "too_large")
+		huge := c.Tool(d.Prefix+"huge", `{"bytes":2000000}`).Final()
+		wantError(t, "a result of 2 MB", huge, "-32600", "too_large")
 		g.WaitLog(t, "over-long message from backend skipped")
 		unharmed(t, other, d.Prefix+"echo")
 		unharmed(t, c, d.Prefix+"echo")

@@ -25,6 +25,7 @@ func open(t *testing.T, cfg memjournal.Config) *memjournal.Journal {
 }
 
 func TestKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	journaltest.Run(t, func(t *testing.T) journaltest.Opened {
 		return journaltest.Opened{Journal: open(t, memjournal.Config{Now: time.Now, MaxBytes: 1 << 30, MaxAudit: 1000})}
 	})

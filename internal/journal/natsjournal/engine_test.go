@@ -107,6 +107,7 @@ func TestAStreamThatIsNotOursIsRefused(t *testing.T) {
 }
 
 func TestAFullStoreRefusesNewRecordsAndRecovers(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	cfg.MaxStore, cfg.AuditBytes = 8<<20, 1<<20
 	j := open(t, cfg)
@@ -141,6 +142,7 @@ func TestAFullStoreRefusesNewRecordsAndRecovers(t *testing.T) {
 // Some errors of the disk make the engine give up its storage. It is started
 // again, with everything that was acknowledged.
 func TestTheEngineIsMendedWithoutARestart(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	cfg.Timeout = time.Second
 	j := open(t, cfg)

@@ -70,6 +70,7 @@ func write0600(t *testing.T, name string, data []byte) string {
 }
 
 func TestExternalKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	journaltest.Run(t, func(t *testing.T) journaltest.Opened {
 		_, cfg := external(t, nil)
 		j := open(t, cfg)

@@ -58,6 +58,7 @@ func reopen(t testing.TB, cfg Config, j *Journal) *Journal {
 }
 
 func TestEmbeddedKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	journaltest.Run(t, func(t *testing.T) journaltest.Opened {
 		cfg := config(t)
 		j := open(t, cfg)

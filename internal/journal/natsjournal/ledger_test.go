@@ -81,6 +81,7 @@ func TestP9AnItemThatVanishedIsMissedAtStart(t *testing.T) {
 
 // Records with a time to live go by themselves, which is no damage.
 func TestWhatHadItsTimeIsNotMissed(t *testing.T) {
+	t.Parallel()
 	cfg := config(t)
 	j := open(t, cfg)
 	create(t, j, ask("open"))
@@ -180,6 +181,7 @@ func flip(t *testing.T, path string, at int) {
 // Flipped bits, cut off ends and missing files: the store is opened with all
 // its open asks or not at all.
 func TestP9DamagedBlocksAreNoticed(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	refused := 0
 	for round := range 12 {
@@ -272,6 +274,7 @@ func TestP9AStaleStreamIsRefusedAtStart(t *testing.T) {
 
 // Whatever was written, and however it ended, a whole store is opened.
 func TestAWholeStoreIsNeverRefused(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
 	cfg := config(t)
 	cfg.Shards = 2

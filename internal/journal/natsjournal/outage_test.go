@@ -173,6 +173,7 @@ func TestALostAcknowledgementOfALostWrite(t *testing.T) {
 }
 
 func TestAnOutageIsToldInTimeAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	p, j, direct := throughProxy(t, time.Second)
 	missed := make(chan struct{}, 10)
 	stop, err := j.Watch(t.Context(), home, func(w journal.Wake) {

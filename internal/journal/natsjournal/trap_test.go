@@ -210,6 +210,7 @@ func listening(t *testing.T) []string {
 }
 
 func TestEveryWriteIsSyncedBeforeItIsAcknowledged(t *testing.T) {
+	t.Parallel()
 	const variable, writes = "NATSJOURNAL_SYNC_DIR", 50
 	if dir := os.Getenv(variable); dir != "" { // the process that is traced
 		cfg := config(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/question"
 )
 
@@ -34,7 +35,7 @@ type Config struct {
 	Desk  Desk
 	Forms Forms
 	// Who says who sent a request, by its credential. An error that is a
-	// Challenger says how to answer it; every other is a 401.
+	// httpdoor.Challenger says how to answer it; every other is a 401.
 	Who func(*http.Request) (desk.Viewer, error)
 	Log *slog.Logger
 	// MaxLength is how many characters a text may have, whatever its form
@@ -64,14 +65,6 @@ func (c *Config) check() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Challenger is an authentication error that says how to answer it.
-type Challenger interface {
-	error
-	// Challenge gives the HTTP status and the value of WWW-Authenticate,
-	// which is empty where another credential would not help.
-	Challenge() (status int, authenticate string)
 }
 
 // Handler serves /v1/asks and /v1/forms, what is below them, and
@@ -167,23 +160,16 @@ func (h *Handler) knownUpTo(limit int64, do operation) http.HandlerFunc {
 			refuse(w, p)
 			return
 		}
-		write(w, http.StatusOK, body)
+		httpdoor.WriteJSON(w, http.StatusOK, body)
 	}
 }
 
 func (h *Handler) challenge(w http.ResponseWriter, err error) {
-	p, with := errNobody, "Bearer"
-	if c, ok := errors.AsType[Challenger](err); ok {
-		status, value := c.Challenge()
-		p = &problem{Problem: p.Problem, status: status}
-		if status != http.StatusUnauthorized { // who they are is known, or is not the point
-			p.Message = ask.From(err).Message
-		}
-		with = value
-	}
-	if with != "" {
-		w.Header().Set("WWW-Authenticate", with)
+	p := *errNobody
+	p.status = httpdoor.Challenge(w.Header(), err)
+	if p.status != http.StatusUnauthorized { // who they are is known, or is not the point
+		p.Message = ask.From(err).Message
 	}
 	h.cfg.Log.Info("request not authenticated", "surface", surface, "status", p.status, "err", err)
-	refuse(w, p)
+	refuse(w, &p)
 }

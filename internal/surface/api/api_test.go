@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -378,14 +377,5 @@ type sender = func(*http.Request) (*http.Response, error)
 func answering(status int, body string) sender {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Body: readCloser(body)}, nil
-	}
-}
-
-// What cannot be written is no success.
-func TestUnwritableBodyIsAnError(t *testing.T) {
-	w := httptest.NewRecorder()
-	write(w, http.StatusOK, func() {})
-	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"code":"internal"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

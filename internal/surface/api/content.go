@@ -3,16 +3,14 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -21,22 +19,7 @@ const maxBody = 1 << 20
 
 // readJSON reads a body that says of itself that it is JSON.
 func readJSON(r *http.Request) ([]byte, error) {
-	types := r.Header["Content-Type"]
-	if len(types) != 1 {
-		return nil, errNotJSON
-	}
-	kind, params, err := mime.ParseMediaType(types[0])
-	if err != nil || kind != "application/json" || !strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8") {
-		return nil, errNotJSON
-	}
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return nil, errTooLarge
-		}
-		return nil, bad("The body could not be read to its end.")
-	}
-	return raw, nil
+	return httpdoor.ReadJSON(nil, r, maxBody)
 }
 
 // noBody refuses a request that says more than its path: it might mean

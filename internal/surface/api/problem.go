@@ -1,14 +1,13 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/httpdoor"
 )
 
 // Problem is why a request was not done. Code is one of the reasons that the
@@ -54,8 +53,6 @@ var (
 	errNoPath    = newProblem(http.StatusNotFound, ask.UnknownName, "There is nothing at this path. What there is, is described at /v1/openapi.json.")
 	errBadMethod = newProblem(http.StatusMethodNotAllowed, ask.UnknownMethod, "This HTTP method is not served here.")
 	errNobody    = newProblem(http.StatusUnauthorized, ask.NotAllowed, "Say with a bearer token who you are.")
-	errNotJSON   = newProblem(http.StatusUnsupportedMediaType, ask.BadMessage, "The body must be application/json.")
-	errTooLarge  = newProblem(http.StatusRequestEntityTooLarge, ask.TooLarge, "The body is larger than 1 MiB.")
 )
 
 func newProblem(status int, code ask.Code, message string) *problem {
@@ -66,27 +63,6 @@ func newProblem(status int, code ask.Code, message string) *problem {
 func bad(message string) *problem {
 	return newProblem(http.StatusBadRequest, ask.BadMessage, message)
 }
-
-// statuses are those of the reasons that the desk gives. Every other reason
-// is one that nobody here can do anything about.
-var statuses = map[ask.Code]int{
-	ask.BadMessage:         http.StatusBadRequest,
-	ask.Ambiguous:          http.StatusBadRequest,
-	ask.NotAllowed:         http.StatusForbidden,
-	ask.Unknown:            http.StatusNotFound,
-	ask.TooLate:            http.StatusConflict,
-	ask.TooLarge:           http.StatusRequestEntityTooLarge,
-	ask.BadSchema:          http.StatusUnprocessableEntity,
-	ask.InvalidContent:     http.StatusUnprocessableEntity,
-	ask.RateLimited:        http.StatusTooManyRequests,
-	ask.TooManyOpen:        http.StatusTooManyRequests,
-	ask.JournalUnavailable: http.StatusServiceUnavailable,
-	ask.StoreFull:          http.StatusServiceUnavailable,
-	ask.ShuttingDown:       http.StatusServiceUnavailable,
-}
-
-// later is when to come back where nothing says it better.
-const later = 5 * time.Second
 
 // problemOf says what a response makes of an error. What is somebody else's
 // is what never was: the two are one value, so that nobody can tell which.
@@ -101,32 +77,20 @@ func problemOf(err error) *problem {
 	case ask.TooLate:
 		return errTooLate
 	}
-	status, ok := statuses[e.Code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	p := newProblem(status, e.Code, e.Message)
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		p.retry = later
-		if ms, ok := e.Data["retryAfterMs"].(int64); ok {
-			p.retry = time.Duration(ms) * time.Millisecond
-		}
-	}
+	r := httpdoor.RefusalOf(err)
+	p := newProblem(r.Status, e.Code, e.Message)
+	p.retry = r.Retry
 	return p
 }
 
 // refuse answers a request with a problem.
 func refuse(w http.ResponseWriter, p *problem) {
-	if p.retry > 0 {
-		// Rounded up: whoever waits that long is let in.
-		seconds := (p.retry + time.Second - 1) / time.Second
-		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
-	}
+	httpdoor.RetryAfter(w.Header(), p.retry)
 	var said any = &p.Problem
 	if p.fault != nil {
 		said = p.fault
 	}
-	write(w, p.status, struct {
+	httpdoor.WriteJSON(w, p.status, struct {
 		Error any `json:"error"`
 	}{said})
 }
@@ -135,16 +99,4 @@ func refuse(w http.ResponseWriter, p *problem) {
 // Handler itself would.
 func Refuse(w http.ResponseWriter, status int, e *ask.Error) {
 	refuse(w, newProblem(status, e.Code, e.Message))
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"Something went wrong inside the gateway."}}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	// A client that has gone cannot be told so.
-	_, _ = w.Write(append(raw, '\n'))
 }

@@ -187,10 +187,10 @@ func (c *call) abandoned() {
 	c.mu.Lock()
 	followed := len(c.followers) > 0
 	c.mu.Unlock()
-	if followed || c.over() || !c.surface.enter() {
+	if followed || c.over() || !c.surface.inside.Enter() {
 		return
 	}
-	defer c.surface.inside.Done()
+	defer c.surface.inside.Leave()
 	c.stopNow(consumerGone)
 }
 

@@ -1,20 +1,16 @@
 package events
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
 
-const (
-	// writeTimeout is how long a consumer may take to accept what is sent.
-	writeTimeout = 30 * time.Second
-	// retryAfter is how long a consumer is asked to wait before it comes back.
-	retryAfter = time.Second
-)
+// retryAfter is how long a consumer is asked to wait before it comes back.
+const retryAfter = time.Second
 
 var keepAlive = append(sse.AppendComment(nil, "keep-alive"), '\n')
 
@@ -24,12 +20,8 @@ var keepAlive = append(sse.AppendComment(nil, "keep-alive"), '\n')
 func (s *Surface) follow(w http.ResponseWriter, r *http.Request, c *call, after uint64) {
 	replaced := c.attach()
 	defer c.detach(replaced)
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	out := sender{w, http.NewResponseController(w)}
+	out := httpdoor.NewPusher(w)
+	out.Begin()
 	beat := time.NewTicker(s.cfg.KeepAlive)
 	defer beat.Stop()
 
@@ -43,7 +35,7 @@ func (s *Surface) follow(w http.ResponseWriter, r *http.Request, c *call, after 
 			buf = append(buf, f...)
 		}
 		after = b.after
-		if len(buf) > 0 && out.send(buf) != nil || b.ended {
+		if len(buf) > 0 && out.Push(buf) != nil || b.ended {
 			return
 		}
 		buf = nil
@@ -57,25 +49,6 @@ func (s *Surface) follow(w http.ResponseWriter, r *http.Request, c *call, after 
 			return
 		}
 	}
-}
-
-// sender writes to a consumer, which must take it in time.
-type sender struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func (s sender) send(b []byte) error {
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err := s.w.Write(b)
-	if err == nil {
-		if err = s.rc.Flush(); errors.Is(err, http.ErrNotSupported) {
-			err = nil
-		}
-	}
-	// A deadline left behind would end an HTTP/2 stream that is only quiet.
-	_ = s.rc.SetWriteDeadline(time.Time{})
-	return err
 }
 
 // lastEvent reads the number of the last event that a consumer has seen, 0

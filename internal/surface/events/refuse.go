@@ -1,14 +1,13 @@
 package events
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/httpdoor"
 )
 
 // invalidContent is the code of an answer that does not fit its question.
@@ -22,6 +21,7 @@ type problem struct {
 	Retry   *retry      `json:"retry,omitempty"`  // whether there may be another answer
 
 	status int
+	wait   time.Duration // before the next attempt; 0 says nothing
 }
 
 // retry is how often a question was answered in a way that does not fit it.
@@ -43,8 +43,6 @@ func bad(message string) *problem {
 
 // What is refused in the same words each time.
 var (
-	errNotJSON   = newProblem(http.StatusUnsupportedMediaType, ask.BadMessage, "The body must be application/json in UTF-8.")
-	errTooLarge  = newProblem(http.StatusRequestEntityTooLarge, ask.TooLarge, "The body is larger than this gateway takes.")
 	errNoPath    = newProblem(http.StatusNotFound, ask.UnknownBackend, "There is nothing at this path.")
 	errBadMethod = newProblem(http.StatusMethodNotAllowed, ask.UnknownMethod, "This HTTP method is not served here.")
 	errNoCall    = newProblem(http.StatusNotFound, ask.UnknownName, "There is no such call. It may have ended too long ago.")
@@ -60,42 +58,20 @@ var (
 	cutOff       = ask.Errorf(ask.ShuttingDown, "The gateway is being restarted.")
 )
 
-// statuses are those of errors that come from behind the surface.
-var statuses = map[ask.Code]int{
-	ask.BadMessage:         http.StatusBadRequest,
-	ask.Ambiguous:          http.StatusBadRequest,
-	ask.TooLarge:           http.StatusRequestEntityTooLarge,
-	ask.Unknown:            http.StatusNotFound,
-	ask.NotYours:           http.StatusNotFound,
-	ask.TooLate:            http.StatusConflict,
-	ask.BadSchema:          http.StatusUnprocessableEntity,
-	ask.TooManyOpen:        http.StatusTooManyRequests,
-	ask.JournalUnavailable: http.StatusServiceUnavailable,
-	ask.StoreFull:          http.StatusServiceUnavailable,
-	ask.ShuttingDown:       http.StatusServiceUnavailable,
-}
-
-// later is when to come back to a gateway that is busy.
-const later = 5 * time.Second
-
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	e := ask.From(err)
-	status, ok := statuses[e.Code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	return newProblem(status, e.Code, e.Message)
+	r := httpdoor.RefusalOf(err)
+	p := newProblem(r.Status, r.Reason.Code, r.Reason.Message)
+	p.wait = r.Retry
+	return p
 }
 
 // refuse answers a request with what is wrong with it.
 func refuse(w http.ResponseWriter, p *problem) {
-	if p.status == http.StatusTooManyRequests || p.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(int(later/time.Second)))
-	}
-	write(w, p.status, struct {
+	httpdoor.RetryAfter(w.Header(), p.wait)
+	httpdoor.WriteJSON(w, p.status, struct {
 		Error *problem `json:"error"`
 	}{p})
 }
@@ -106,35 +82,8 @@ func Refuse(w http.ResponseWriter, status int, e *ask.Error) {
 	refuse(w, newProblem(status, e.Code, e.Message))
 }
 
-// Challenger is an authentication error that says how to answer it.
-type Challenger interface {
-	error
-	// Challenge gives the HTTP status and the value of WWW-Authenticate,
-	// which is empty where another credential would not help.
-	Challenge() (status int, authenticate string)
-}
-
 func (s *Surface) challenge(w http.ResponseWriter, err error) {
-	p, with := errNobody, "Bearer"
-	if c, ok := errors.AsType[Challenger](err); ok {
-		status, value := c.Challenge()
-		p, with = newProblem(status, p.Code, p.Message), value
-	}
-	if with != "" {
-		w.Header().Set("WWW-Authenticate", with)
-	}
-	s.cfg.Log.Info("request not authenticated", "surface", surfaceName, "status", p.status, "err", err)
-	refuse(w, p)
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"Something went wrong inside the gateway."}}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	// A consumer that has gone cannot be told so.
-	_, _ = w.Write(append(raw, '\n'))
+	status := httpdoor.Challenge(w.Header(), err)
+	s.cfg.Log.Info("request not authenticated", "surface", surfaceName, "status", status, "err", err)
+	refuse(w, newProblem(status, errNobody.Code, errNobody.Message))
 }

@@ -1,16 +1,14 @@
 package events
 
 import (
-	"cmp"
 	"crypto/sha256"
-	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -45,7 +43,7 @@ func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (
 	if st.sampling, err = readFlag(r, headerSampling); err != nil {
 		return st, digest, err
 	}
-	raw, err := s.readJSON(w, r)
+	raw, err := httpdoor.ReadJSON(w, r, int64(s.cfg.MaxBody))
 	if err != nil {
 		return st, digest, err
 	}
@@ -143,24 +141,4 @@ func readKey(r *http.Request) (string, error) {
 		return "", newProblem(http.StatusBadRequest, ask.BadHeader, "The header Idempotency-Key must be one text of 1 to "+strconv.Itoa(maxKey)+" characters.")
 	}
 	return v[0], nil
-}
-
-// readJSON reads a body that says of itself that it is JSON.
-func (s *Surface) readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	types := r.Header["Content-Type"]
-	if len(types) != 1 {
-		return nil, errNotJSON
-	}
-	kind, params, err := mime.ParseMediaType(types[0])
-	if err != nil || kind != "application/json" || !strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8") {
-		return nil, errNotJSON
-	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxBody)))
-	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return nil, errTooLarge
-		}
-		return nil, bad("The body could not be read to its end.")
-	}
-	return raw, nil
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -24,7 +25,8 @@ type Config struct {
 	Gateway Gateway
 
 	// Authenticate says who sends a request, from its headers. An error is
-	// answered with 401, or with what the error itself says (see Challenger).
+	// answered with 401, or with what the error itself says (see
+	// httpdoor.Challenger).
 	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Attempts counts answers that do not fit. Nil where there are no
@@ -89,9 +91,7 @@ type Surface struct {
 	cfg   Config
 	calls *registry
 
-	mu      sync.RWMutex // orders entering with closing
-	closing bool
-	inside  sync.WaitGroup // requests being served, calls, and their ends
+	inside httpdoor.Inside // requests being served, calls, and their ends
 }
 
 var _ http.Handler = (*Surface)(nil)
@@ -110,11 +110,11 @@ func (s *Surface) scan() wire.Limits { return wire.Limits{Bytes: s.cfg.MaxBody} 
 // ServeHTTP serves one HTTP request. Host, Origin and the speed of the sender
 // are the matter of whoever stands before the surface.
 func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.inside.Enter() {
 		refuse(w, problemOf(shuttingDown))
 		return
 	}
-	defer s.inside.Done()
+	defer s.inside.Leave()
 	who, err := s.cfg.Authenticate(r)
 	if err != nil {
 		s.challenge(w, err)
@@ -219,18 +219,6 @@ func (s *Surface) again(w http.ResponseWriter, r *http.Request, c *call) error {
 	return nil
 }
 
-// enter counts a piece of work in, for Close to wait for. It is false once
-// the surface closes.
-func (s *Surface) enter() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closing {
-		return false
-	}
-	s.inside.Add(1)
-	return true
-}
-
 // Drain refuses new calls, and waits until those under way have ended or ctx
 // does. They may still be followed, answered and cancelled. Close comes after
 // it.
@@ -248,36 +236,10 @@ func (s *Surface) Drain(ctx context.Context) error {
 // Close refuses all that is new, ends every call, and waits until all of it
 // has ended or ctx does.
 func (s *Surface) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		var wg sync.WaitGroup
-		room := make(chan struct{}, closeAtOnce)
-		for _, c := range s.calls.close() {
-			if c.over() {
-				continue
-			}
-			room <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-room }()
-				c.stop(ctx, shuttingDown)
-			})
-		}
-		wg.Wait()
-		s.inside.Wait()
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ask.Wrap(ask.ShuttingDown, "Some event streams were still being served.", context.Cause(ctx))
+	s.inside.Close()
+	under := slices.DeleteFunc(s.calls.close(), (*call).over)
+	if err := httpdoor.End(ctx, &s.inside, slices.Values(under), func(c *call) { c.stop(ctx, shuttingDown) }); err != nil {
+		return ask.Wrap(ask.ShuttingDown, "Some event streams were still being served.", err)
 	}
+	return nil
 }
-
-// closeAtOnce is how many calls are ended at the same time when the surface
-// closes.
-const closeAtOnce = 32

@@ -3,6 +3,8 @@ package mcp
 import (
 	"net/http"
 	"strings"
+
+	"github.com/answerback/answerback/internal/httpdoor"
 )
 
 // accepts is what a client can take as a response.
@@ -58,10 +60,5 @@ func isJSON(h http.Header) bool {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false
 	}
-	values := h[headerContentType]
-	if len(values) != 1 {
-		return false
-	}
-	kind, _, _ := strings.Cut(values[0], ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "application/json")
+	return httpdoor.IsJSON(h)
 }

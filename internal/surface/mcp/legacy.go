@@ -120,7 +120,7 @@ func (st *stream) withdrawSession() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.conn != nil && !st.conn.began {
-		delete(st.conn.w.Header(), headerSession)
+		delete(st.conn.out.W.Header(), headerSession)
 	}
 }
 

@@ -1,11 +1,11 @@
 package mcp
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/httpdoor"
 )
 
 // Header names in the form in which net/http keeps them.
@@ -19,14 +19,10 @@ const (
 
 // Header values that never change, shared between responses.
 var (
-	typeJSON     = []string{"application/json"}
-	typeSSE      = []string{"text/event-stream"}
-	noCache      = []string{"no-cache, no-transform"}
-	noBuffering  = []string{"no"}
-	allowAll     = []string{"POST, GET, DELETE"}
-	allowPost    = []string{http.MethodPost}
-	closeConn    = []string{"close"}
-	bearerNeeded = []string{"Bearer"}
+	typeJSON  = []string{"application/json"}
+	allowAll  = []string{"POST, GET, DELETE"}
+	allowPost = []string{http.MethodPost}
+	closeConn = []string{"close"}
 )
 
 // What is refused in the same words each time.
@@ -49,20 +45,8 @@ var (
 	clientAway       = ask.Errorf(ask.NoClient, "The client has no stream open on which it could be asked.")
 )
 
-// Challenger is an authentication error that says how to answer it.
-type Challenger interface {
-	error
-	// Challenge gives the HTTP status and the value of WWW-Authenticate.
-	Challenge() (status int, authenticate string)
-}
-
 func (s *Surface) challenge(w http.ResponseWriter, err error) {
-	status, with := http.StatusUnauthorized, bearerNeeded
-	if c, ok := errors.AsType[Challenger](err); ok {
-		st, value := c.Challenge()
-		status, with = st, []string{value}
-	}
-	w.Header()["Www-Authenticate"] = with
+	status := httpdoor.Challenge(w.Header(), err)
 	s.cfg.Log.Info("request not authenticated", "surface", "mcp", "status", status, "err", err)
 	refuse(w, status, unauthorized)
 }

@@ -134,10 +134,10 @@ func (ss *session) expire() {
 		return
 	}
 	ss.mu.Unlock()
-	if !ss.surface.enter() {
+	if !ss.surface.inside.Enter() {
 		return
 	}
-	defer ss.surface.inside.Done()
+	defer ss.surface.inside.Leave()
 	ss.surface.dropNow(ss, sessionIdle)
 }
 

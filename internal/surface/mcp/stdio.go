@@ -22,10 +22,10 @@ import (
 // ended. It closes in if it can: where ctx ends first, a read that cannot be
 // interrupted is left behind.
 func (s *Surface) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	if !s.enter() {
+	if !s.inside.Enter() {
 		return shuttingDown
 	}
-	defer s.inside.Done()
+	defer s.inside.Leave()
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop := context.AfterFunc(s.life, func() { end(context.Cause(s.life)) })

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
 
@@ -47,7 +48,7 @@ type stream struct {
 func (s *Surface) newStream(w http.ResponseWriter, r *http.Request, sess *session, a accepts) *stream {
 	st := &stream{
 		surface: s, sess: sess, accept: a, next: 1, status: http.StatusOK,
-		post: conn{w: w, rc: http.NewResponseController(w), ctx: r.Context()},
+		post: conn{out: httpdoor.NewPusher(w), ctx: r.Context()},
 	}
 	st.conn = &st.post
 	st.waiting = st.one[:0]
@@ -270,7 +271,7 @@ func (st *stream) finish() {
 func (st *stream) finishPlain() {
 	switch {
 	case len(st.waiting) == 0:
-		st.conn.w.WriteHeader(http.StatusAccepted)
+		st.conn.out.W.WriteHeader(http.StatusAccepted)
 	case !st.accept.json && st.conn.alive():
 		st.begin()
 		if st.conn == nil {
@@ -305,7 +306,7 @@ func joinArray(values [][]byte) []byte {
 // what no connection took so far. It gives the channel that is closed when
 // the stream is through with the connection.
 func (st *stream) follow(ctx context.Context, w http.ResponseWriter, after uint64) <-chan struct{} {
-	c := &conn{w: w, rc: http.NewResponseController(w), ctx: ctx, ended: make(chan struct{})}
+	c := &conn{out: httpdoor.NewPusher(w), ctx: ctx, ended: make(chan struct{})}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.release()
@@ -333,7 +334,7 @@ func (st *stream) follow(ctx context.Context, w http.ResponseWriter, after uint6
 		st.release()
 		return c.ended
 	}
-	_ = c.flush()
+	_ = c.out.Flush()
 	if st.beat == nil {
 		st.beat = time.AfterFunc(st.surface.cfg.KeepAlive, st.keepAlive)
 	} else {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/httpdoor"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -22,7 +24,8 @@ type Config struct {
 	Gateway Gateway
 
 	// Authenticate says who sends a request, from its headers. An error is
-	// answered with 401, or with what the error itself says (see Challenger).
+	// answered with 401, or with what the error itself says (see
+	// httpdoor.Challenger).
 	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Local is who uses the standard streams.
@@ -96,9 +99,7 @@ type Surface struct {
 
 	returning sync.Mutex // one session at a time is made again after a restart
 
-	mu      sync.RWMutex // orders entering with closing
-	closing bool
-	inside  sync.WaitGroup
+	inside httpdoor.Inside
 }
 
 var _ http.Handler = (*Surface)(nil)
@@ -125,11 +126,11 @@ func New(cfg Config) (*Surface, error) {
 // Origin and the speed of the sender are the matter of whoever stands before
 // the surface.
 func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.inside.Enter() {
 		refuse(w, http.StatusServiceUnavailable, shuttingDown)
 		return
 	}
-	defer s.inside.Done()
+	defer s.inside.Leave()
 
 	who, err := s.cfg.Authenticate(r)
 	if err != nil {
@@ -170,49 +171,13 @@ func endpoint(path string) (string, bool) {
 	return name, ok && !strings.Contains(name, "/")
 }
 
-// enter counts a piece of work in, for Close to wait for. It is false once
-// the surface closes.
-func (s *Surface) enter() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closing {
-		return false
-	}
-	s.inside.Add(1)
-	return true
-}
-
 // Close refuses all that is new, ends every session and every call, and waits
 // until all of it has ended or ctx does.
 func (s *Surface) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
+	s.inside.Close()
 	s.end(shuttingDown)
-
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		var wg sync.WaitGroup
-		room := make(chan struct{}, closeAtOnce)
-		for _, ss := range s.sessions.all() {
-			room <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-room }()
-				s.drop(ctx, ss, shuttingDown)
-			})
-		}
-		wg.Wait()
-		s.inside.Wait()
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ask.Wrap(ask.ShuttingDown, "Some MCP clients were still being served.", context.Cause(ctx))
+	if err := httpdoor.End(ctx, &s.inside, slices.Values(s.sessions.all()), func(ss *session) { s.drop(ctx, ss, shuttingDown) }); err != nil {
+		return ask.Wrap(ask.ShuttingDown, "Some MCP clients were still being served.", err)
 	}
+	return nil
 }
-
-// closeAtOnce is how many sessions are closed at the same time when the
-// surface closes.
-const closeAtOnce = 32

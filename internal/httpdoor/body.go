@@ -1,0 +1,64 @@
+package httpdoor
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/answerback/answerback/ask"
+)
+
+// What a body is refused for. Errors of ReadJSON that are neither have the
+// code BadMessage.
+var (
+	NotJSON  = Refuse(http.StatusUnsupportedMediaType, ask.BadMessage, "The body must be application/json in UTF-8.")
+	TooLarge = Refuse(http.StatusRequestEntityTooLarge, ask.TooLarge, "The body is larger than this gateway takes.")
+)
+
+// IsJSON reports whether a request says once, and clearly, that its body is
+// JSON in UTF-8.
+func IsJSON(h http.Header) bool {
+	types := h["Content-Type"]
+	if len(types) != 1 {
+		return false
+	}
+	if types[0] == "application/json" { // what nearly everybody sends
+		return true
+	}
+	kind, params, err := mime.ParseMediaType(types[0])
+	return err == nil && kind == "application/json" && strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8")
+}
+
+// ReadJSON reads a body of at most limit bytes that says of itself that it is
+// JSON. What is in it is not looked at. w is whose connection is closed after a
+// larger one; nil where that is arranged already.
+func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if !IsJSON(r.Header) {
+		return nil, NotJSON
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return nil, TooLarge
+		}
+		return nil, ask.Wrap(ask.BadMessage, "The body could not be read to its end.", err)
+	}
+	return raw, nil
+}
+
+// WriteJSON answers a request with a value that nobody may keep.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"Something went wrong inside the gateway."}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// A client that has gone cannot be told so.
+	_, _ = w.Write(append(raw, '\n'))
+}
