@@ -1,7 +1,6 @@
 package httpdoor
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,7 +29,14 @@ func IsJSON(h http.Header) bool {
 		return true
 	}
 	kind, params, err := mime.ParseMediaType(types[0])
-	return err == nil && kind == "application/json" && strings.EqualFold(cmp.Or(params["charset"], "utf-8"), "utf-8")
+	if err != nil || kind != "application/json" {
+		return false
+	}
+	switch strings.ToLower(params["charset"]) {
+	case "", "utf-8", "utf8":
+		return true
+	}
+	return false
 }
 
 // ReadJSON reads a body of at most limit bytes that says of itself that it is

@@ -90,6 +90,7 @@ func TestReadJSON(t *testing.T) {
 		{"as large as may be", []string{plain}, strings.NewReader("12345678"), "12345678"},
 		{"larger", []string{plain}, strings.NewReader("123456789"), "413 too_large"},
 		{"cut off", []string{plain}, broken, "400 bad_message"},
+		{"its charset misspelt", []string{plain + "; charset=utf8"}, strings.NewReader("{}"), "{}"},
 		{"another type", []string{"text/plain"}, strings.NewReader("{}"), "415 bad_message"},
 		{"another charset", []string{plain + "; charset=utf-16"}, strings.NewReader("{}"), "415 bad_message"},
 		{"two types", []string{plain, plain}, strings.NewReader("{}"), "415 bad_message"},
