@@ -28,13 +28,15 @@ func (g *Grants) Wanted(who ask.Principal, backend string) <-chan struct{} {
 		delete(w.wanted, k)
 	}
 	w.wanted[key] = c
-	g.look(key) // it may have been connected between the call's failing and now
+	g.look(key, c) // it may have been connected between the call's failing and now
 	return c
 }
 
-// look ends the wait for a grant if it is there. It asks the store: what a
-// watch tells may be of a version that a backend has refused since.
-func (g *Grants) look(key string) {
+// look ends one wait for a grant if it is there. It asks the store: what a
+// watch tells may be of a version that a backend has refused since. So may
+// what it reads itself, once it acts on it; but whoever wants a grant after
+// that has another channel.
+func (g *Grants) look(key string, wanted chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -46,7 +48,7 @@ func (g *Grants) look(key string) {
 			return
 		}
 		if r, err := g.open(item); err == nil && g.satisfied(&r.record) {
-			g.met(key)
+			g.met(key, wanted)
 		}
 	})
 }
@@ -57,13 +59,13 @@ func (g *Grants) satisfied(r *record) bool {
 	return b != nil && g.unusable(b, r) == nil && !r.Unmet && !r.Stale
 }
 
-// met ends the wait for a grant.
-func (g *Grants) met(key string) {
+// met ends a wait for a grant.
+func (g *Grants) met(key string, wanted chan struct{}) {
 	w := &g.waiting
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c, ok := w.wanted[key]; ok {
-		close(c)
+	if w.wanted[key] == wanted {
+		close(wanted)
 		delete(w.wanted, key)
 	}
 }
@@ -72,9 +74,9 @@ func (g *Grants) met(key string) {
 func (g *Grants) checkWanted(key string) {
 	w := &g.waiting
 	w.mu.Lock()
-	_, ok := w.wanted[key]
+	c, ok := w.wanted[key]
 	w.mu.Unlock()
 	if ok {
-		g.look(key)
+		g.look(key, c)
 	}
 }
