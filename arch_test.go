@@ -121,6 +121,21 @@ var importRules = []importRule{
 		why: "decoding into an SDK's types loses what the types do not know; SDKs are peers in tests",
 	},
 	{
+		in: product, not: []string{"internal/backend/a2a", "internal/surface/a2a"}, never: []string{"github.com/a2aproject"},
+		why: "two adapters speak A2A; all else knows it as what it is translated to",
+	},
+	{
+		in: product, never: []string{
+			"github.com/a2aproject/a2a-go/v2/a2acompat", "github.com/a2aproject/a2a-go/v2/a2agrpc", "github.com/a2aproject/a2a-go/v2/a2apb",
+			"google.golang.org/grpc", "google.golang.org/protobuf",
+		},
+		why: "one version of A2A, over HTTP: each further one would double the binary and what can go wrong",
+	},
+	{
+		in: []string{"internal/door"}, ours: []string{"ask", "internal/contract", "internal/secret", "internal/door"},
+		why: "a credential leaves by one door, whatever is spoken behind it",
+	},
+	{
 		in: product, not: []string{"internal/testproc"}, never: []string{"test", "bench", "internal/testproc"},
 		why: "the program does not depend on what tests and measures it",
 	},
@@ -129,6 +144,7 @@ var importRules = []importRule{
 // dependencies are the modules that go.mod may require directly. A new one is
 // added here with the reason why it is worth having.
 var dependencies = map[string]string{
+	"github.com/a2aproject/a2a-go/v2":          "speaks A2A 1.0: its types and its bindings to HTTP",
 	"github.com/anishathalye/porcupine":        "tests: histories of answers are linearizable",
 	"github.com/cockroachdb/datadriven":        "tests: scripts of the state machines",
 	"github.com/MicahParks/jwkset":             "reads the keys of issuers",

@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/doorstep"
 	"github.com/answerback/answerback/internal/grant"
 	"github.com/answerback/answerback/internal/grant/oauth"
@@ -24,13 +24,13 @@ type account struct {
 }
 
 // Authorize gives the header to send for somebody.
-func (a account) Authorize(ctx context.Context, who ask.Principal) (mcp.Authorization, error) {
+func (a account) Authorize(ctx context.Context, who ask.Principal) (door.Authorization, error) {
 	use, err := a.grants.For(ctx, who, a.backend)
-	return mcp.Authorization{Header: use.Header, Value: use.Value}, err
+	return door.Authorization{Header: use.Header, Value: use.Value}, err
 }
 
 // Refused says that the backend did not take one.
-func (a account) Refused(ctx context.Context, who ask.Principal, used mcp.Authorization, why contract.Challenge) bool {
+func (a account) Refused(ctx context.Context, who ask.Principal, used door.Authorization, why contract.Challenge) bool {
 	challenge := oauth.ParseChallenge(http.Header{"Www-Authenticate": why.Authenticate})
 	return a.grants.Refused(ctx, who, a.backend, grant.Use{Header: used.Header, Value: used.Value}, challenge)
 }
@@ -45,7 +45,7 @@ func (a account) Link() string { return a.grants.Link(a.backend) }
 
 // credentials are what people's requests to a backend are authorized with, nil
 // where none are needed.
-func (g *gateway) credentials(name string, c config.Backend) mcp.Credentials {
+func (g *gateway) credentials(name string, c config.Backend) door.Credentials {
 	if g.accounts == nil || c.Grant.IsZero() {
 		return nil
 	}

@@ -15,12 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/backend/mcp"
+	"github.com/answerback/answerback/internal/backend/a2a"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/observe"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/surface/terminal"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -99,12 +101,16 @@ func advise(out io.Writer, a observe.Asks) {
 // examine reaches one backend in both eras.
 func examine(ctx context.Context, name string, cfg *config.Config) finding {
 	f := finding{name: name}
-	b, err := newBackend(name, cfg.Backends[name], cfg, nil, nil, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	// Nothing that is sealed here is opened again.
+	b, err := newBackend(name, cfg.Backends[name], cfg, nil, seal.Random(), slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		f.err = err
 		return f
 	}
 	defer b.Close(context.WithoutCancel(ctx))
+	if agent, ok := b.(*a2a.Backend); ok {
+		return f.agent(agent.Describe(ctx))
+	}
 	var speaks []string
 	caps := wire.Message{}
 	if m, err := discover(ctx, b); err != nil {
@@ -125,9 +131,18 @@ func examine(ctx context.Context, name string, cfg *config.Config) finding {
 	return f
 }
 
+// agent tells what an A2A agent says of itself.
+func (f finding) agent(card a2a.Card, err error) finding {
+	f.err = err
+	f.era = "A2A 1.0 agent, " + card.Protocol
+	named := terminal.Line(strings.TrimSpace(card.Name+" "+card.Version), 80)
+	f.offers = named + ", " + count(len(card.Tools), "skill") + ": " + terminal.Line(strings.Join(card.Tools, " "), 300)
+	return f
+}
+
 // discover asks a backend in the modern way, not for long: a server that only
 // knows the other may stay silent.
-func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
+func discover(ctx context.Context, b backend) (wire.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	m, err := b.Discover(ctx, identity.Local)
@@ -138,7 +153,7 @@ func discover(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
 }
 
 // greet performs the legacy handshake.
-func greet(ctx context.Context, b *mcp.Backend) (wire.Message, error) {
+func greet(ctx context.Context, b backend) (wire.Message, error) {
 	line, err := b.Open(ctx, contract.Hello{
 		Principal: identity.Local,
 		Params:    []byte(`{"protocolVersion":"` + era.LatestLegacy + `","capabilities":{},"clientInfo":{"name":"answerback","version":"doctor"}}`),

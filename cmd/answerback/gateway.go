@@ -16,7 +16,6 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
-	"github.com/answerback/answerback/internal/backend/mcp"
 	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
@@ -63,7 +62,7 @@ type gateway struct {
 
 	mu       sync.Mutex // orders reloads and closing
 	cfg      *config.Config
-	backends map[string]*mcp.Backend
+	backends map[string]backend
 	retired  sync.WaitGroup // backends that a reload took out and that drain
 	closing  chan struct{}
 }
@@ -80,7 +79,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, store: store, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]*mcp.Backend)}
+	g := &gateway{log: log, ledger: observe.NewLedger(), ring: ring, home: home, store: store, cfg: cfg, closing: make(chan struct{}), backends: make(map[string]backend)}
 	if err := g.observe(cfg); err != nil {
 		return nil, err
 	}
@@ -370,7 +369,7 @@ func (g *gateway) reload(cfg *config.Config) error {
 
 // retire closes a backend after its calls had time to end, or when the
 // gateway ends before.
-func (g *gateway) retire(name string, b *mcp.Backend) {
+func (g *gateway) retire(name string, b backend) {
 	drain := g.cfg.Limits.Drain
 	g.log.Info("backend taken out", "backend", name, "drain", drain)
 	g.retired.Go(func() {

@@ -39,12 +39,26 @@ func (k *checker) backend(key, name string, b Backend) {
 	default:
 		k.address(key, b)
 	}
+	k.agent(key, b)
 	k.patterns(key+".tools.allow", b.Tools.Allow)
 	k.patterns(key+".tools.deny", b.Tools.Deny)
 }
 
+// agent checks what only A2A agents have.
+func (k *checker) agent(key string, b Backend) {
+	if len(b.CardOrigins) > 0 && b.Transport != "a2a" {
+		k.add(key+".card_origins", "is for A2A agents, and this backend is none", "remove it, or write transport: a2a")
+		return
+	}
+	for i, o := range b.CardOrigins {
+		if u, err := url.Parse(o); err != nil || !isBase(u) || u.Path != "" {
+			k.add(key+".card_origins["+strconv.Itoa(i)+"]", quoted(o)+" is not an origin", "write scheme and host only, as in https://agents.example.com")
+		}
+	}
+}
+
 func (k *checker) program(key string, b Backend) {
-	if b.Transport == "http" || b.Transport == "sse" {
+	if b.Transport == "http" || b.Transport == "sse" || b.Transport == "a2a" {
 		k.add(key+".transport", "is "+b.Transport+", but a command speaks stdio", "leave transport out, or give a url instead of the command")
 	}
 	if len(b.Headers) > 0 {
@@ -107,7 +121,7 @@ func (k *checker) headers(key string, headers map[string]secret.Text) {
 			k.add(at, "is not the name of a header", "use letters, digits and -")
 		case twice:
 			k.add(at, "is the same header as "+other, "keep one of them")
-		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Mcp-"):
+		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Mcp-") || strings.HasPrefix(canonical, "A2a-"):
 			k.add(at, "is set by the gateway itself", "remove it")
 		}
 		if strings.ContainsFunc(headers[name].Reveal(), func(r rune) bool { return r != '\t' && r < ' ' || r == 0x7f }) {

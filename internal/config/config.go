@@ -147,7 +147,8 @@ type Backend struct {
 	Env           map[string]secret.Text `yaml:"env" doc:"Environment variables of the program. Values are secret and never shown."`
 	Dir           string                 `yaml:"dir" doc:"Directory to start the program in. A relative path starts at the configuration file." default:"the gateway's own"`
 	URL           string                 `yaml:"url" doc:"Address of the server, http or https."`
-	Transport     string                 `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE." enum:"auto,http,sse,stdio"`
+	Transport     string                 `yaml:"transport" doc:"How to speak to the server. auto means stdio for a command; for a url, Streamable HTTP and then the older HTTP+SSE. a2a is an agent that speaks A2A 1.0, whose url is where its agent card is found." enum:"auto,http,sse,stdio,a2a"`
+	CardOrigins   []string               `yaml:"card_origins" doc:"Origins beside that of the url to which the card of an A2A agent may send calls, and with them headers and credentials."`
 	Headers       map[string]secret.Text `yaml:"headers" doc:"Headers sent with every request to the url. Values are secret and never shown."`
 	Grant         Grant                  `yaml:"grant" doc:"Let each person connect an account of their own to this server: calls are made with it, and wait while somebody connects."`
 	Tools         Tools                  `yaml:"tools" doc:"Which of the server's tools are offered. A list is short for allow."`

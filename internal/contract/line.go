@@ -77,6 +77,10 @@ func (e *UpstreamError) Error() string {
 type Challenge struct {
 	Status       int
 	Authenticate []string // the WWW-Authenticate headers of its response
+	// State is what the request carries as its requestState when it is sent
+	// again, because the backend has begun on it and goes on from there. It is
+	// empty where nothing was executed.
+	State string
 }
 
 func (c *Challenge) Error() string {

@@ -209,6 +209,58 @@ func TestTheSameCallGoesOn(t *testing.T) {
 	}
 }
 
+// TestACallThatHasBegunGoesOn: a backend that had begun on a call before it
+// wanted another account is sent the state from which it goes on, and else the
+// same request.
+func TestACallThatHasBegunGoesOn(t *testing.T) {
+	c := newClient()
+	b := &begun{server: newServer()}
+	b.accounts.connect()
+	d, err := New(Config{Backend: "docs", Accounts: b.accounts, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := d.Open(t.Context(), contract.Hello{Principal: ann, Events: c}, func(context.Context, contract.Hello) (contract.Line, error) { return b, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close(context.Background())
+	out := request(t, "tools/call", "search")
+	out.Edits = []wire.Edit{{Span: out.Msg.Name, With: []byte(`"find"`)}}
+	if got := <-call(t, l, c, out); got.err != nil {
+		t.Error(got.err)
+	}
+	want := []string{
+		`{"jsonrpc":"2.0","id":"7","method":"tools/call","params":{"name":"find"}}`,
+		`{"jsonrpc":"2.0","id":"7","method":"tools/call","params":{"requestState":"one","name":"find"}}`,
+		`{"jsonrpc":"2.0","id":"7","method":"tools/call","params":{"requestState":"two","name":"find"}}`,
+	}
+	if strings.Join(b.got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("sent\n%s", strings.Join(b.got, "\n"))
+	}
+	// After a restart it goes on from there as well.
+	for _, again := range want[1:] {
+		var k kept
+		if err := json.Unmarshal((<-c.questions).Resume, &k); err != nil || string(k.Call) != again {
+			t.Errorf("kept %s: %v", k.Call, err)
+		}
+	}
+}
+
+// begun is a backend that wants another account twice in the middle of a call.
+type begun struct {
+	*server
+	got []string
+}
+
+func (b *begun) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
+	b.got = append(b.got, string(wire.Splice(nil, out.Msg.Raw, out.Edits...)))
+	if n := len(b.got); n < 3 {
+		return contract.Reply{}, ask.Wrap(ask.NotConnected, "More.", &contract.Challenge{State: []string{"one", "two"}[n-1]})
+	}
+	return b.server.Call(ctx, out, sink)
+}
+
 // TestACallThatDoesNotGoOnSaysWhy: each way in which nobody connects has its
 // own words, as a result that a model can read.
 func TestACallThatDoesNotGoOnSaysWhy(t *testing.T) {

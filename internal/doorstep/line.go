@@ -2,6 +2,8 @@ package doorstep
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/answerback/answerback/ask"
@@ -42,14 +44,14 @@ func (l *line) Done() <-chan struct{} { return l.done }
 
 // Call sends a request on. One that the backend refuses for want of an
 // account waits for it, where somebody can be asked, and is sent again: what
-// was refused was not executed.
+// was refused was not executed, or says from where it goes on.
 func (l *line) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	return l.call(ctx, out, sink, 1)
 }
 
 // call is Call from a try on.
 func (l *line) call(ctx context.Context, out contract.Outgoing, sink contract.Sink, try int) (contract.Reply, error) {
-	method := out.Msg.Method()
+	method, edits := out.Msg.Method(), out.Edits
 	for ; ; try++ {
 		reply, err := l.try(ctx, &out, sink, try > 1)
 		if ask.CodeOf(err) != ask.NotConnected {
@@ -63,6 +65,7 @@ func (l *line) call(ctx context.Context, out contract.Outgoing, sink contract.Si
 		case try == maxTries:
 			return l.fails(out.Msg, l.step.still())
 		}
+		out = goingOn(out, edits, err)
 		if err := l.connect(ctx, sink, &out, err); err != nil {
 			return l.ends(ctx, out.Msg, err)
 		}
@@ -75,6 +78,20 @@ func (l *line) ends(ctx context.Context, msg *wire.Message, why error) (contract
 		return contract.Reply{}, context.Cause(ctx)
 	}
 	return l.fails(msg, why)
+}
+
+// goingOn gives a request that is sent again the state from which a backend
+// goes on that had begun on it. Edits are those that it came with.
+func goingOn(out contract.Outgoing, edits []wire.Edit, refused error) contract.Outgoing {
+	why, ok := errors.AsType[*contract.Challenge](refused)
+	if !ok || why.State == "" {
+		return out
+	}
+	m := out.Msg
+	state := wire.Set(m.Raw, m.Params, m.RequestState, "requestState", wire.AppendString(nil, why.State))
+	out.Edits = append(slices.Clone(edits), state)
+	slices.SortStableFunc(out.Edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	return out
 }
 
 // try sends a request, on a session that it opens where there is none. It has

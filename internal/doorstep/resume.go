@@ -36,7 +36,7 @@ func (l *line) handle(out *contract.Outgoing) []byte {
 var ready = []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 
 // Resume takes up a call that waited here before a restart: it was not sent,
-// and is when the account is connected.
+// or says from where it goes on, and is sent when the account is connected.
 func (d *Doorstep) Resume(hello contract.Hello, open contract.Opener, sink contract.Sink, handle []byte) (*contract.Resumed, error) {
 	var k kept
 	if err := json.Unmarshal(handle, &k); err != nil {

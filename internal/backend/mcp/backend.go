@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/secret"
@@ -43,7 +43,7 @@ type Config struct {
 	Client  *http.Client           // required with URL; see the egress package
 	// Credentials authorize each person's requests, where the server wants to
 	// know who they are. Nil means that Headers are enough.
-	Credentials Credentials
+	Credentials door.Credentials
 
 	Command string
 	Args    []string
@@ -158,7 +158,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	u.Fragment = ""
 	b.url = u
-	header, err := baseHeader(cfg.Headers)
+	header, err := door.Header(cfg.Headers)
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -302,46 +302,7 @@ func (b *Backend) drop(l contract.Line) {
 	}
 }
 
-// baseHeader checks the configured headers and gives what every request has.
-func baseHeader(static map[string]secret.Text) (http.Header, error) {
-	h := make(http.Header, len(static)+8)
-	for name, value := range static {
-		key := http.CanonicalHeaderKey(name)
-		switch {
-		case !validName(name) || !validValue(value.Reveal()):
-			return nil, fmt.Errorf("header %q is not a valid HTTP header", name)
-		case strings.HasPrefix(key, "Mcp-") || reservedHeaders[key]:
-			return nil, fmt.Errorf("header %q belongs to the transport and cannot be configured", name)
-		}
-		h[key] = []string{value.Reveal()}
-	}
-	if _, ok := h["User-Agent"]; !ok {
-		h["User-Agent"] = []string{"answerback"}
-	}
-	return h, nil
-}
-
-var reservedHeaders = map[string]bool{
-	"Accept": true, "Accept-Encoding": true, "Connection": true, "Content-Encoding": true,
-	"Content-Length": true, "Content-Type": true, "Host": true, "Last-Event-Id": true,
-	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
-}
-
-func validName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func validValue(s string) bool {
-	for i := range len(s) {
-		if (s[i] < ' ' && s[i] != '\t') || s[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+// door gives the one of a principal.
+func (b *Backend) door(who ask.Principal) door.Door {
+	return door.Door{Client: b.cfg.Client, Credentials: b.cfg.Credentials, Backend: b.cfg.Name, Who: who}
 }

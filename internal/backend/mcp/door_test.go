@@ -12,6 +12,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/secret"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -23,16 +24,16 @@ type keys struct {
 	refused []contract.Challenge
 }
 
-func (k *keys) Authorize(_ context.Context, who ask.Principal) (Authorization, error) {
+func (k *keys) Authorize(_ context.Context, who ask.Principal) (door.Authorization, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.of[who]) == 0 {
-		return Authorization{}, ask.Errorf(ask.NotConnected, "No account.")
+		return door.Authorization{}, ask.Errorf(ask.NotConnected, "No account.")
 	}
-	return Authorization{Header: "Authorization", Value: secret.New("Bearer " + k.of[who][0])}, nil
+	return door.Authorization{Header: "Authorization", Value: secret.New("Bearer " + k.of[who][0])}, nil
 }
 
-func (k *keys) Refused(_ context.Context, who ask.Principal, used Authorization, why contract.Challenge) bool {
+func (k *keys) Refused(_ context.Context, who ask.Principal, used door.Authorization, why contract.Challenge) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.refused = append(k.refused, why)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -41,7 +42,7 @@ func (*payload) Close() error { return nil }
 
 // post sends a message. sent is false where an error means that the server
 // never saw it. The header is shared and not modified.
-func post(ctx context.Context, by door, u *url.URL, header http.Header, msg []byte) (resp *http.Response, sent bool, err error) {
+func post(ctx context.Context, by door.Door, u *url.URL, header http.Header, msg []byte) (resp *http.Response, sent bool, err error) {
 	begun := new(atomic.Bool)
 	open := func() (io.ReadCloser, error) {
 		p := &payload{begun: begun}
@@ -57,17 +58,17 @@ func post(ctx context.Context, by door, u *url.URL, header http.Header, msg []by
 		// anything was written to it, and where the server refused to look.
 		GetBody: open,
 	}).WithContext(ctx)
-	resp, err = by.do(req)
+	resp, err = by.Do(req)
 	return resp, begun.Load(), err
 }
 
 // get opens a stream, and with a method of its own also ends a session.
-func get(ctx context.Context, by door, method string, u *url.URL, header http.Header) (*http.Response, error) {
+func get(ctx context.Context, by door.Door, method string, u *url.URL, header http.Header) (*http.Response, error) {
 	req := (&http.Request{
 		Method: method, URL: u, Host: u.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	return by.do(req)
+	return by.Do(req)
 }
 
 // with gives a copy of h with a few more fields. Values are shared.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -35,7 +36,7 @@ var (
 type legacyLine struct {
 	*board
 	backend *Backend
-	door    door
+	door    door.Door
 	session string // "" where the server gave none
 	version string
 	welcome wire.Message
@@ -149,7 +150,7 @@ func welcomed(backend string, reply *contract.Reply) (string, error) {
 		return "", &contract.UpstreamError{Backend: backend, Reply: *reply}
 	}
 	version, ok := wire.Unquote(wire.Get(m.Raw, m.Result, "protocolVersion").Of(m.Raw))
-	if !ok || version == "" || len(version) > 64 || !validValue(version) {
+	if !ok || version == "" || len(version) > 64 || !door.ValidValue(version) {
 		return "", broken(backend, "a response to initialize without a protocol version", nil)
 	}
 	return version, nil

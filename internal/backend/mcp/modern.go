@@ -8,6 +8,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -53,7 +54,7 @@ func (l *modernLine) Call(ctx context.Context, out contract.Outgoing, sink contr
 	return l.call(ctx, l.backend.door(ask.Principal{}), &out, sink)
 }
 
-func (l *modernLine) call(ctx context.Context, by door, out *contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
+func (l *modernLine) call(ctx context.Context, by door.Door, out *contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	body, header, err := l.request(out)
 	if err != nil {
 		return contract.Reply{}, err
@@ -102,7 +103,7 @@ func (l *modernLine) request(out *contract.Outgoing) ([]byte, http.Header, error
 	return body, header, nil
 }
 
-func (l *modernLine) exchange(ctx context.Context, cancel func(), by door, method string, header http.Header, body []byte, sink contract.Sink) (contract.Reply, error) {
+func (l *modernLine) exchange(ctx context.Context, cancel func(), by door.Door, method string, header http.Header, body []byte, sink contract.Sink) (contract.Reply, error) {
 	resp, sent, err := post(ctx, by, l.backend.url, header, body)
 	if err != nil {
 		return contract.Reply{}, failedToSend(l.name(), method, sent, err)
@@ -186,7 +187,7 @@ func (l *modernLine) Notify(ctx context.Context, msg []byte) error {
 	return l.notify(ctx, l.backend.door(ask.Principal{}), msg)
 }
 
-func (l *modernLine) notify(ctx context.Context, by door, msg []byte) error {
+func (l *modernLine) notify(ctx context.Context, by door.Door, msg []byte) error {
 	resp, sent, err := post(ctx, by, l.backend.url, with(l.backend.headers().post, era.VersionHeader, era.Latest), msg)
 	if err != nil {
 		return failedToSend(l.name(), "", sent, err)
@@ -197,7 +198,7 @@ func (l *modernLine) notify(ctx context.Context, by door, msg []byte) error {
 // personalLine is the endpoint for one person's requests.
 type personalLine struct {
 	*modernLine
-	door door
+	door door.Door
 }
 
 // Call sends a request with what its sender is authorized with.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
@@ -22,7 +23,7 @@ const endpointTime = 10 * time.Second
 // endpoint that takes what goes the other way.
 type oldStream struct {
 	backend  *Backend
-	door     door
+	door     door.Door
 	endpoint *url.URL
 	header   atomic.Pointer[http.Header]
 	resp     *http.Response
