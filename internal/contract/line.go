@@ -52,6 +52,7 @@ type Reply struct {
 	Msg    wire.Message // its id is the line's, not the client's
 	Status int          // the HTTP status it came with; 0 when it did not come over HTTP
 	Event  bool         // it came as an event of a stream, not as one JSON body
+	Held   bool         // the gateway holds the call while its client is away
 	// Unsent is called when the client could not be given this reply; nil
 	// where that changes nothing.
 	Unsent func()

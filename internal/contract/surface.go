@@ -47,6 +47,18 @@ type Informed interface {
 	Unasked(kind ask.Kind, params []byte, page string)
 }
 
+// Patient is a Peer whose client stays while it is asked: a round of a held
+// call is not ended to ask what was asked already. It ends when what is asked
+// changes, when the call ends, or when the client has something to say.
+type Patient interface {
+	Peer
+	// Asked are the keys of the questions that the client knows of, and has
+	// not answered with this request.
+	Asked() []string
+	// Back can be received from when the client wants its round to end.
+	Back() <-chan struct{}
+}
+
 // Response is what goes back to the client: one JSON-RPC response with the
 // client's own id in it. A nil Body means that nothing is owed any more,
 // because the client cancelled the request.
@@ -58,6 +70,9 @@ type Response struct {
 	Event bool
 	// Failed says that the backend answered with an error.
 	Failed bool
+	// Held says of a response that wants input that the gateway holds the
+	// call: to call again without an answer is to wait, and runs nothing.
+	Held bool
 	// Unsent is called when the response could not be sent; it may be nil.
 	Unsent func()
 }

@@ -18,6 +18,7 @@ type Terms struct {
 	Era     era.Era // the client's
 	Backend string
 	Name    string        // what it calls, in the backend's own names
+	Through string        // the surface by which its client comes, "" for MCP
 	Asks    bool          // its client can be asked something
 	Tasks   bool          // it may become a task
 	Away    time.Duration // how long it waits for its client, zero for the lot's own

@@ -1,6 +1,7 @@
 package parking
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -26,7 +27,7 @@ func (pk *Call) answer(msg *wire.Message) {
 		if id == "" {
 			continue
 		}
-		err := pk.lot.desk.Answer(id, desk.From{Principal: pk.terms.Who, Session: pk.id, Surface: contract.MCP}, question.AnswerIn(msg.Raw, member.Value))
+		err := pk.lot.desk.Answer(id, desk.From{Principal: pk.terms.Who, Session: pk.id, Surface: cmp.Or(pk.terms.Through, contract.MCP)}, question.AnswerIn(msg.Raw, member.Value))
 		if err != nil {
 			pk.lot.log.Info("answer not taken", "ask", id, "code", ask.CodeOf(err), "err", err)
 		}

@@ -18,13 +18,15 @@ type Place struct {
 	Round  int           `json:",omitempty"`
 	Key    string        `json:",omitempty"` // the question's, where it is for the client
 	Away   time.Duration `json:",omitempty"`
+	// Through is the surface by which its client comes.
+	Through string `json:",omitempty"`
 }
 
 // Place says where the call stands.
 func (pk *Call) Place() Place {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	return Place{Parked: pk.id, Told: pk.told, Era: pk.terms.Era, Round: pk.round, Away: pk.terms.Away}
+	return Place{Parked: pk.id, Told: pk.told, Era: pk.terms.Era, Round: pk.round, Away: pk.terms.Away, Through: pk.terms.Through}
 }
 
 // Place says where the call of the offer stands.
@@ -35,10 +37,10 @@ func (o *Offer) Place() Place {
 }
 
 // Revive makes a call of before a restart again, and the offers of its
-// questions, from where it stood at each of them. What terms lack, its era and
-// how long it waits, is there. It is let in; the error's code is TooManyOpen.
+// questions, from where it stood at each of them. What terms lack, its era,
+// its surface and how long it waits, is there. It is let in; the error's code is TooManyOpen.
 func (l *Lot) Revive(t Terms, created time.Time, places []Place) (*Call, []*Offer, error) {
-	t.Era, t.Away = era.Modern, places[0].Away
+	t.Era, t.Away, t.Through = era.Modern, places[0].Away, places[0].Through
 	pk := l.New(t)
 	pk.id, pk.created, pk.revived = places[0].Parked, created, true
 	offers := make([]*Offer, len(places))

@@ -31,6 +31,7 @@ func (pk *Call) Serve(ctx context.Context, msg *wire.Message, sink contract.Sink
 	}
 	held := pk.hold(msg)
 	defer held.stop()
+	stays := stayOf(sink)
 	for {
 		var reply contract.Reply
 		err := error(errStays)
@@ -49,7 +50,13 @@ func (pk *Call) Serve(ctx context.Context, msg *wire.Message, sink contract.Sink
 				look = time.After(gatherFor)
 				continue
 			}
-			reply, err = pk.part(msg, held)
+			if stays == nil || pk.waitsForOwn() {
+				reply, err = pk.part(msg, held)
+			} else if !stays.knows(pk) {
+				reply, err = pk.inputRequired(msg)
+			}
+		case <-stays.back():
+			reply, err = pk.inputRequired(msg)
 		case <-budget:
 			if pk.mayTask(msg) {
 				reply, err = pk.becomeTask(msg)
@@ -147,6 +154,7 @@ func (pk *Call) sendAway(msg *wire.Message) (contract.Reply, error) {
 	})
 	pk.mu.Unlock()
 	reply, err := pk.lot.reply(msg, b)
+	reply.Held = true
 	reply.Unsent = func() { pk.end(ask.Errorf(ask.ClientGone, "The client did not get the question.")) }
 	return reply, err
 }

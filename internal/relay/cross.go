@@ -116,10 +116,11 @@ func asks(method string) bool {
 // crossed is a legacy backend for one modern request. It is a Line, so that
 // nothing else has to know.
 type crossed struct {
-	relay *Relay
-	entry *Entry
-	who   ask.Principal
-	caps  era.Caps
+	relay   *Relay
+	entry   *Entry
+	who     ask.Principal
+	caps    era.Caps
+	through string // the surface, "" for MCP
 }
 
 func (x *crossed) Welcome() wire.Message                { return wire.Message{} }

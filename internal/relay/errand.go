@@ -49,7 +49,9 @@ func (e *Entry) terms(who ask.Principal, in era.Era, name string, caps era.Caps,
 func (x *crossed) begin(ctx context.Context, msg *wire.Message, name string, open func(*errand) (*lease.Lease, error)) (*parking.Call, error) {
 	r, info := x.relay, msg.Field(msg.MetaClientInfo)
 	manner := r.clients.of(info)
-	pk := r.lot.New(x.entry.terms(x.who, era.Modern, name, x.caps, manner))
+	terms := x.entry.terms(x.who, era.Modern, name, x.caps, manner)
+	terms.Through = x.through
+	pk := r.lot.New(terms)
 	if err := pk.Admit(); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func (x *crossed) begin(ctx context.Context, msg *wire.Message, name string, ope
 	}
 	a := asker{
 		relay: r, backend: x.entry.Backend.Name(), who: x.who, session: pk.ID(), caps: x.caps, version: era.Latest,
-		during: msg.Method(), name: name, client: clientName(info), alone: !asks(msg.Method()), manner: manner,
+		during: msg.Method(), name: name, client: clientName(info), alone: !asks(msg.Method()), manner: manner, through: x.through,
 	}
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, nil, a, r.timeout(x.entry), r.limits.CallCap)

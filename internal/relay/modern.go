@@ -31,7 +31,7 @@ func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *w
 	if isForm(msg.Method()) && r.formsFor(msg) {
 		return r.formCall(ctx, office.Creator{Principal: who.Principal, Client: clientName(msg.Field(msg.MetaClientInfo))}, msg, era.Modern)
 	}
-	rd := &round{relay: r, who: who.Principal, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
+	rd := &round{relay: r, who: who.Principal, through: who.Surface, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
 	a := asker{relay: r, who: who.Principal, during: msg.Method()}
 	a.name, _ = era.NameOf(msg)
 	work := r.timeout(e)
@@ -64,12 +64,13 @@ func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *w
 // round is one modern request on its way: one round of a call that may need
 // several.
 type round struct {
-	relay  *Relay
-	who    ask.Principal
-	caps   era.Caps
-	params http.Header
-	call   *call
-	tasks  known // those that the request names
+	relay   *Relay
+	who     ask.Principal
+	through string // the surface, "" for MCP
+	caps    era.Caps
+	params  http.Header
+	call    *call
+	tasks   known // those that the request names
 }
 
 // Notify passes a notification on, with the ids of tasks that the client has.
@@ -81,6 +82,9 @@ func (rd *round) Notify(msg *wire.Message) {
 
 // Question carries a question of the call.
 func (rd *round) Question(q *contract.Question) { rd.call.Question(q) }
+
+// Peer is the client's end of the request.
+func (rd *round) Peer() contract.Peer { return rd.call.peer }
 
 // self finds the call behind a sink.
 func (rd *round) self() *call { return rd.call }
@@ -202,9 +206,13 @@ func (rd *round) tell(e *Entry) []byte {
 // task of its own, are where it is.
 func (rd *round) line(ctx context.Context, to found, ours bool) (contract.Line, error) {
 	if ours || isTask(rd.call.msg.Method()) && parking.Ours(to.own) {
-		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps}, nil
+		return &crossed{relay: rd.relay, entry: to.entry, who: rd.who, caps: rd.caps, through: rd.through}, nil
 	}
-	return rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))
+	line, err := rd.relay.stateless(ctx, to.entry, rd.who, rd.caps, rd.drives(to))
+	if x, crosses := line.(*crossed); crosses {
+		x.through = rd.through
+	}
+	return line, err
 }
 
 // statusOf gives the HTTP status of a response that came over a transport

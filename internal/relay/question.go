@@ -38,6 +38,8 @@ type asker struct {
 	// treated.
 	version string
 	manner  Manner
+	// through is the surface by which a modern client comes, "" for MCP.
+	through string
 	// of is the legacy session that is served, nil where there is none.
 	of *Session
 	// alone says that nobody can be asked in the middle of this request: the
@@ -242,7 +244,7 @@ func (k *carried) deliver(out ask.Outcome) error {
 
 // isClient reports whether an answer through this surface is the client's own.
 func (a asker) isClient(through string) bool {
-	return through == contract.MCP || a.of != nil && through == a.of.from().Surface
+	return through == contract.MCP || through == a.through && through != "" || a.of != nil && through == a.of.from().Surface
 }
 
 // turnDown refuses a question that does not reach the desk.

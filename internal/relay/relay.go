@@ -307,7 +307,7 @@ func restore(reply contract.Reply, id []byte) contract.Response {
 			body = wire.Splice(make([]byte, 0, len(body)+len(id)), body, wire.Edit{Span: reply.Msg.ID, With: id})
 		}
 	}
-	return contract.Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Unsent: reply.Unsent}
+	return contract.Response{Body: body, Status: reply.Status, Event: reply.Event, Failed: reply.Msg.Kind == wire.Failure, Held: reply.Held, Unsent: reply.Unsent}
 }
 
 // result builds a response of the relay's own.

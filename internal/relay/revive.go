@@ -175,7 +175,7 @@ func (x *revival) asker() asker {
 	t := x.threads[0]
 	return asker{
 		relay: x.relay, backend: x.entry.Backend.Name(), who: t.Who, session: x.first.Session,
-		caps: t.Caps, version: era.LatestLegacy, manner: t.Manner, during: x.msg.Method(), name: t.Name, client: t.Client,
+		caps: t.Caps, version: era.LatestLegacy, manner: t.Manner, during: x.msg.Method(), name: t.Name, client: t.Client, through: t.Place.Through,
 	}
 }
 

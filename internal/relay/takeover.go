@@ -34,7 +34,7 @@ func (rd *round) takeOver(ctx context.Context, to found, reply contract.Reply) (
 		}
 		msg = &m
 	}
-	x := &crossed{relay: r, entry: to.entry, who: rd.who, caps: rd.caps}
+	x := &crossed{relay: r, entry: to.entry, who: rd.who, caps: rd.caps, through: rd.through}
 	pk, err := x.begin(ctx, msg, to.own, func(w *errand) (*lease.Lease, error) {
 		discovered, err := to.entry.Backend.Discover(ctx, rd.who)
 		if err != nil {
