@@ -29,11 +29,7 @@ func ForNamed(trusted ...string) *http.Client {
 		if err != nil || u.Hostname() == "" {
 			continue
 		}
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-		}
-		g.hosts[net.JoinHostPort(u.Hostname(), port)] = true
+		g.hosts[hostPort(u)] = true
 		addr, err := netip.ParseAddr(u.Hostname())
 		g.here = g.here || u.Hostname() == "localhost" || err == nil && addr.Unmap().IsLoopback()
 	}
@@ -63,7 +59,7 @@ func (g *guarded) control(_, address string, _ syscall.RawConn) error {
 	if IsPublic(addr) || g.here && addr.IsLoopback() && addr.Zone() == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not a public address, and nobody configured it: a server named it", addr)
+	return fmt.Errorf("%s is not a public address, and nobody configured it", addr)
 }
 
 // IsPublic reports whether an address is one of the internet, which reaches no
