@@ -105,6 +105,14 @@ var importRules = []importRule{
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{
+		in: []string{"internal/surface/a2a"}, ours: []string{"ask", "form", "internal/contract", "internal/seal", "internal/secret", "internal/wire", "internal/surface/a2a"},
+		why: "the agent translates at the edge: what a question means is decided behind it",
+	},
+	{
+		in: product, not: []string{"internal/backend/a2a", "internal/surface/a2a"}, never: []string{"github.com/a2aproject/a2a-go"},
+		why: "A2A is spoken at the two edges, and nothing between them knows of it",
+	},
+	{
 		in: []string{"internal/backend"}, never: []string{"internal/surface", "internal/journal", "github.com/nats-io"},
 		why: "a kind of server must work with every way to people and every store",
 	},

@@ -18,6 +18,7 @@ import (
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/identity/bearer"
 	"github.com/answerback/answerback/internal/identity/signin"
+	"github.com/answerback/answerback/internal/surface/a2a"
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/events"
 	"github.com/answerback/answerback/internal/surface/mcp"
@@ -37,6 +38,7 @@ type doors struct {
 	guard       *webguard.Guard
 	v1          *webguard.Guard // the same rules, refusing in the words of the API
 	stream      *webguard.Guard // the same in those of the event stream
+	agent       *webguard.Guard // the same in those of the agent
 	pages       *page.Pages
 	signin      *signin.Signin
 	answerScope string
@@ -82,6 +84,10 @@ func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, erro
 	}
 	guarded.Refuse = events.Refuse
 	if d.stream, err = webguard.New(guarded); err != nil {
+		return nil, err
+	}
+	guarded.Refuse = a2a.Refuse
+	if d.agent, err = webguard.New(guarded); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -229,6 +235,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 	}
 	mux.Handle("/v1/", d.v1.API(v1))
 	mux.Handle("/events/", d.stream.API(g.events))
+	g.agent.handle(mux, d)
 	mux.Handle(events.SchemaPath, d.guard.Public(http.HandlerFunc(events.ServeSchema)))
 	if g.desk == nil {
 		return mux, nil

@@ -57,6 +57,7 @@ type gateway struct {
 	tidier  *upload.Tidier // of files; nil with them
 	teller  teller
 	events  *events.Surface
+	agent   *agent // nil where A2A is not spoken
 	// accounts are what people have connected; nil without doors.
 	accounts *accounts
 
@@ -158,6 +159,9 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
 		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep,
 	})
+	if err == nil && cfg.A2A.Enabled && d != nil {
+		g.agent, err = newOwnAgent(cfg, d, g)
+	}
 	return g, err
 }
 
@@ -211,7 +215,7 @@ func (c counting) Call(s relay.CallStats) {
 // restore takes up what was kept before a restart.
 func (g *gateway) restore(ctx context.Context) error {
 	if g.desk == nil {
-		return nil
+		return g.agent.restore(ctx)
 	}
 	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
 		if office.Created(&group[0].Ask) {
@@ -225,7 +229,10 @@ func (g *gateway) restore(ctx context.Context) error {
 	if n > 0 {
 		g.log.Info("questions taken up after a restart", "asks", n)
 	}
-	return g.relay.Restore(ctx)
+	if err := g.relay.Restore(ctx); err != nil {
+		return err
+	}
+	return g.agent.restore(ctx)
 }
 
 // clientsOf gives the rules for clients that can be told by their names alone.
@@ -381,16 +388,17 @@ func (g *gateway) retire(name string, b backend) {
 	})
 }
 
-// drain lets the calls of clients and of event streams end.
+// drain lets the calls of clients, of event streams and of agents' tasks end.
 func (g *gateway) drain(ctx context.Context) error {
 	err := g.surface.Drain(ctx)
-	return errors.Join(err, g.events.Drain(ctx))
+	return errors.Join(err, g.events.Drain(ctx), g.agent.drain(ctx))
 }
 
 func (g *gateway) closeSurfaces(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { g.surface.Close(ctx) })
 	wg.Go(func() { g.events.Close(ctx) })
+	wg.Go(func() { g.agent.close(ctx) })
 	wg.Wait()
 }
 

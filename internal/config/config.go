@@ -31,6 +31,7 @@ type Config struct {
 	Notify                Notify             `yaml:"notify" doc:"Who is told, outside the pages, that a question waits there." restart:"true"`
 	Metrics               Metrics            `yaml:"metrics" doc:"Figures for Prometheus." restart:"true"`
 	Clients               []Client           `yaml:"clients" doc:"How clients of some name are treated beyond what they declare. The first entry that matches a client counts. A client says its name itself: nothing that must be safe can depend on it." restart:"true"`
+	A2A                   A2A                `yaml:"a2a" doc:"The gateway as an agent of the A2A protocol, below /a2a." restart:"true"`
 	Events                Events             `yaml:"events" doc:"The event stream for chat front ends, below /events." restart:"true"`
 	Limits                Limits             `yaml:"limits" doc:"Bounds on what clients and servers may use." restart:"true"`
 	Backends              map[string]Backend `yaml:"backends" doc:"The servers behind the gateway, by name. A name has 1 to 24 of the characters a-z, 0-9 and -." keys:"^[a-z0-9-]{1,24}$"`
@@ -123,6 +124,15 @@ type Events struct {
 	Keep   time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
 }
 
+// A2A says whether the gateway is an agent, and what its tasks may take.
+type A2A struct {
+	Enabled     bool          `yaml:"enabled" doc:"Serve the tools to A2A clients, as an agent for all backends and one for each."`
+	Keep        time.Duration `yaml:"keep" doc:"How long a task is remembered after it has ended." min:"1m" max:"30d"`
+	MaxTasks    int           `yaml:"max_tasks_per_principal" doc:"Most tasks of one principal that have not ended." min:"1" max:"1000000"`
+	MaxPast     int           `yaml:"max_kept_per_principal" doc:"Most ended tasks that are remembered for one principal; the oldest go first." min:"1" max:"100000"`
+	PushTrusted []string      `yaml:"push_trusted" doc:"Addresses of receivers of push notifications, such as http://hooks.internal:8080, that may be in a private network or without https. All others must be public and https."`
+}
+
 // Limits bounds what clients and servers may use.
 type Limits struct {
 	MessageBytes         Size          `yaml:"message_bytes" doc:"Largest single message, from either side." min:"64KiB" max:"1GiB"`
@@ -203,6 +213,7 @@ func Default() *Config {
 		},
 		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
 		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},
+		A2A:     A2A{Keep: 24 * time.Hour, MaxTasks: 100, MaxPast: 100},
 		Events:  Events{Linger: 2 * time.Minute, Keep: 10 * time.Minute},
 		Limits: Limits{
 			MessageBytes:         32 * MiB,

@@ -48,6 +48,16 @@ func (k *checker) notify(c *Config) {
 	}
 }
 
+// pushes checks the receivers that the operator trusts.
+func (k *checker) pushes(c *Config) {
+	for i, address := range c.A2A.PushTrusted {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isHost(u.Hostname()) || !isPort(u) || u.User != nil {
+			k.add(fmt.Sprintf("a2a.push_trusted[%d]", i), "is not the address of a receiver", "write it as http://hooks.internal:8080")
+		}
+	}
+}
+
 // SigningKey is what posts are signed with. It is false for a secret that
 // cannot be read.
 func (n *Notify) SigningKey() ([]byte, bool) {

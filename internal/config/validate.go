@@ -36,6 +36,7 @@ func (c *Config) problems() []Problem {
 	k.times(c)
 	k.files(c)
 	k.notify(c)
+	k.pushes(c)
 	k.identity(c)
 	k.journal(c)
 	for i, client := range c.Clients {

@@ -32,9 +32,10 @@ const (
 	Audit   Purpose = "audit"         // the digest of an answer in the audit
 	File    Purpose = "file"          // a file that somebody gave, its id, and its link
 	Call    Purpose = "call"          // the digest by which a repeated call is known
+	Agent   Purpose = "agent-task"    // the id of a task of an A2A client
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32

@@ -1,0 +1,256 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/wire"
+)
+
+// surfaceName is what the desk and the audit call this way in.
+const surfaceName = "a2a"
+
+// Config is what a Surface needs. All of the first block is required; a limit
+// that is zero takes its default.
+type Config struct {
+	Gateway Gateway
+	Shelf   Shelf
+	Outward Outward
+	// Authenticate says who sends a request, from its headers. An error is
+	// answered with 401, or with what the error itself says (see Challenger).
+	Authenticate func(*http.Request) (contract.Caller, error)
+	// Patience is how long somebody may take to answer a question of a kind.
+	Patience  func(ask.Kind) time.Duration
+	PublicURL string // where clients reach the gateway, without a path
+	Version   string // the gateway's
+	Ring      *seal.Ring
+	Home      seal.Home
+	Log       *slog.Logger
+
+	Secured bool // callers must authenticate, and cards say so
+
+	MaxBody              int           // bytes of one request, and of one message; 32 MiB
+	MaxTask              int           // bytes that are kept of one task; 512 KiB
+	MaxTasks             int           // tasks under way; 10,000
+	MaxTasksPerPrincipal int           // the same for one principal; 100
+	MaxPast              int           // ended tasks that are kept for one principal; 100
+	Attempts             int           // answers that may not fit a question before it is given up; 3
+	Cap                  time.Duration // how long a task may take altogether; 24 hours
+	Keep                 time.Duration // how long an ended task is kept; 24 hours
+	KeepAlive            time.Duration // how often a stream says that it is alive; 15 seconds
+
+	Now func() time.Time // time.Now
+}
+
+func (c *Config) check() error {
+	if c.Gateway == nil || c.Shelf == nil || c.Outward == nil || c.Authenticate == nil || c.Patience == nil ||
+		c.PublicURL == "" || c.Version == "" || c.Ring == nil || c.Log == nil {
+		return errors.New("a2a surface: Gateway, Shelf, Outward, Authenticate, Patience, PublicURL, Version, Ring and Log are all required")
+	}
+	return nil
+}
+
+func (c *Config) setDefaults() {
+	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	setDefault(&c.MaxTask, 512<<10)
+	setDefault(&c.MaxTasks, 10_000)
+	setDefault(&c.MaxTasksPerPrincipal, 100)
+	setDefault(&c.MaxPast, 100)
+	setDefault(&c.Attempts, 3)
+	setDefault(&c.Cap, 24*time.Hour)
+	setDefault(&c.Keep, 24*time.Hour)
+	setDefault(&c.KeepAlive, 15*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+func setDefault[T int | time.Duration](v *T, to T) {
+	if *v <= 0 {
+		*v = to
+	}
+}
+
+// Surface serves A2A clients. It is an http.Handler for all below /a2a, and
+// for the agent card of the whole gateway. Safe for concurrent use.
+type Surface struct {
+	cfg    Config
+	home   string
+	tasks  *registry
+	pusher *pusher
+	rpc    http.Handler
+	rest   http.Handler
+	closed chan struct{} // closed when streams are to end
+
+	mu      sync.RWMutex // orders entering with closing
+	closing bool
+	inside  sync.WaitGroup // requests being served, and tasks
+}
+
+var _ http.Handler = (*Surface)(nil)
+
+// New makes a Surface. Its posts need Close.
+func New(cfg Config) (*Surface, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.setDefaults()
+	s := &Surface{cfg: cfg, home: cfg.Home.String(), closed: make(chan struct{}), pusher: newPusher(cfg.Outward, cfg.Log)}
+	s.tasks = &registry{
+		max: cfg.MaxTasks, maxEach: cfg.MaxTasksPerPrincipal, maxPast: cfg.MaxPast, keep: cfg.Keep, drop: s.drop,
+		live: make(map[string]*task), people: make(map[ask.Principal]*person),
+	}
+	alive := a2asrv.WithTransportKeepAlive(cfg.KeepAlive)
+	s.rpc, s.rest = a2asrv.NewJSONRPCHandler(handler{s}, alive), a2asrv.NewRESTHandler(handler{s}, alive)
+	return s, nil
+}
+
+func (s *Surface) scan() wire.Limits { return wire.Limits{Bytes: s.cfg.MaxBody} }
+
+// enter counts a piece of work in, for Close to wait for. It is false once
+// the surface closes.
+func (s *Surface) enter() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closing {
+		return false
+	}
+	s.inside.Add(1)
+	return true
+}
+
+func (s *Surface) leaving() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closing
+}
+
+// start runs a task that was registered.
+func (s *Surface) start(t *task) bool {
+	if !s.enter() {
+		s.tasks.left(t)
+		return false
+	}
+	go func() {
+		defer s.inside.Done()
+		t.run()
+	}()
+	return true
+}
+
+// Restore takes up the tasks of before a restart: those that waited wait on,
+// and of those whose call was under way nobody knows what became of it. It
+// comes before the first request, and after the relay's own.
+func (s *Surface) Restore(ctx context.Context) error {
+	waiting := 0
+	var ended []*record
+	for raw, err := range s.cfg.Shelf.Below(ctx, s.home) {
+		if err != nil {
+			return err
+		}
+		rec, err := readRecord(raw)
+		switch {
+		case err != nil:
+			s.cfg.Log.Warn("a task cannot be read", "surface", surfaceName, "err", err)
+		case rec.over():
+			ended = append(ended, rec)
+		case s.resume(rec):
+			waiting++
+		}
+	}
+	slices.SortFunc(ended, func(a, b *record) int { return a.Task.Status.Timestamp.Compare(*b.Task.Status.Timestamp) })
+	for _, rec := range ended {
+		s.tasks.remember(rec.Owner, keyOf(s.home, rec.Owner, string(rec.Task.ID)), s.cfg.Keep)
+	}
+	if waiting > 0 {
+		s.cfg.Log.Info("tasks taken up after a restart", "surface", surfaceName, "tasks", waiting)
+	}
+	return nil
+}
+
+// resume takes up one task. It is false for one whose call was lost.
+func (s *Surface) resume(rec *record) bool {
+	t := s.newTask(*rec, contract.Caller{Principal: rec.Owner, Surface: surfaceName})
+	if fault := s.tasks.add(t, true); fault != nil {
+		t.end(fault)
+		return false
+	}
+	// To come back to a call that the gateway holds runs nothing.
+	lost := !rec.waits() && !rec.Held
+	if lost {
+		t.finish(outcome{state: a2a.TaskStateFailed, words: interrupted})
+	}
+	s.start(t)
+	return !lost
+}
+
+// Drain refuses new tasks, and waits until those under way have ended or need
+// somebody, or ctx ends. They may still be answered and cancelled. Close comes
+// after it.
+func (s *Surface) Drain(ctx context.Context) error {
+	for _, t := range s.tasks.close() {
+		if _, err := t.settled(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close refuses all that is new, ends calls that are under way, and waits until
+// all of it has ended or ctx does. Tasks that wait for somebody stay, for the
+// next gateway.
+func (s *Surface) Close(ctx context.Context) error {
+	s.mu.Lock()
+	first := !s.closing
+	s.closing = true
+	s.mu.Unlock()
+	if first {
+		close(s.closed)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for _, t := range s.tasks.close() {
+			if r := t.now(); r.waits() {
+				t.poke()
+			} else {
+				t.end(shuttingDown)
+			}
+		}
+		s.inside.Wait()
+		s.pusher.close()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ask.Wrap(ask.ShuttingDown, "Some tasks were still under way.", context.Cause(ctx))
+	}
+}
+
+// drop forgets a task that has ended.
+func (s *Surface) drop(key string) {
+	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+	defer cancel()
+	if err := s.cfg.Shelf.Drop(ctx, key); err != nil {
+		s.cfg.Log.Warn("a task that has ended is kept for longer than wanted", "surface", surfaceName, "err", err)
+	}
+}
+
+// Words that are the same each time.
+var (
+	shuttingDown = ask.Errorf(ask.ShuttingDown, "The gateway is shutting down.")
+	cancelled    = ask.Errorf(ask.ClientCancelled, "The client cancelled the task.")
+	overCap      = ask.Errorf(ask.Timeout, "The task took longer than a call may take.")
+)
