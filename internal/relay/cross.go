@@ -21,8 +21,8 @@ func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello con
 	return e.Doorstep.Open(ctx, hello, r.opener(e.Backend))
 }
 
-func (r *Relay) opener(b Backend) Opener {
-	return func(ctx context.Context, hello Hello) (Line, error) { return r.open(ctx, b, hello) }
+func (r *Relay) opener(b contract.Backend) contract.Opener {
+	return func(ctx context.Context, hello contract.Hello) (contract.Line, error) { return r.open(ctx, b, hello) }
 }
 
 func (r *Relay) open(ctx context.Context, b contract.Backend, hello contract.Hello) (contract.Line, error) {

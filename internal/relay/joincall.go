@@ -39,7 +39,7 @@ func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
 		return contract.Response{Event: reply.Event}, err
 	}
 	if reply, err = j.s.explained(c.asker, reply); err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }

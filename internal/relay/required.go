@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -16,14 +17,14 @@ import (
 const maxPages = 5
 
 // refersToPages reports whether a reply is such a refusal.
-func refersToPages(reply *Reply) bool {
+func refersToPages(reply *contract.Reply) bool {
 	return string(reply.Msg.Field(reply.Msg.ErrorCode)) == "-32042"
 }
 
 // inWords makes of a refusal for want of pages a result that a model can read,
 // which says where the person is to go. Other replies are as they were, and so
 // are refusals of other methods and those that name no page that can be opened.
-func (r *Relay) inWords(a asker, reply Reply) (Reply, error) {
+func (r *Relay) inWords(a asker, reply contract.Reply) (contract.Reply, error) {
 	if !refersToPages(&reply) || a.during != "tools/call" {
 		return reply, nil
 	}
@@ -57,7 +58,7 @@ func (r *Relay) inWords(a asker, reply Reply) (Reply, error) {
 
 // explained is inWords for a client that cannot make anything of the refusal
 // itself. Surfaces that speak to people in their own words can.
-func (s *Session) explained(a asker, reply Reply) (Reply, error) {
+func (s *Session) explained(a asker, reply contract.Reply) (contract.Reply, error) {
 	if s.caps.URL || s.surface != "" {
 		return reply, nil
 	}

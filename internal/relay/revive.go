@@ -153,7 +153,7 @@ func (x *revival) resume(hello contract.Hello, sink contract.Sink) (*contract.Re
 
 // unsent takes up a call that waited for an account. The backend had not run
 // it as long as the question was open; afterwards it may have.
-func (x *revival) unsent(hello Hello, sink Sink) (*Resumed, error) {
+func (x *revival) unsent(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
 	if x.entry.Doorstep == nil || !plant.Instead(plant.SentTwice, true, x.open) || len(x.handles) != 1 {
 		return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" may have been sent the call before the restart.")
 	}

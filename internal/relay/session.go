@@ -195,7 +195,7 @@ func (s *Session) forward(ctx context.Context, c *call) (contract.Response, erro
 		}
 	}
 	if reply, err = s.explained(c.asker, reply); err != nil {
-		return Response{}, err
+		return contract.Response{}, err
 	}
 	return restore(reply, c.msg.Field(c.msg.ID)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -29,7 +30,7 @@ func (p *patientPeer) Back() <-chan struct{} { return p.back }
 func TestPatientClientStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
-		server := func(ctx context.Context, msg *wire.Message, sink Sink) (string, error) {
+		server := func(ctx context.Context, msg *wire.Message, sink contract.Sink) (string, error) {
 			runs++
 			var got []string
 			for range 2 {
