@@ -69,7 +69,7 @@ var importRules = []importRule{
 		why: "what stands before every handler knows none of them",
 	},
 	{
-		in: []string{"internal/httpdoor"}, ours: []string{"ask", "internal/httpdoor"},
+		in: []string{"internal/entry"}, ours: []string{"ask", "internal/entry"},
 		why: "what surfaces do alike depends on none of them",
 	},
 	{
@@ -101,7 +101,7 @@ var importRules = []importRule{
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
-		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/httpdoor", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/entry", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{

@@ -13,7 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/question"
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	Desk  Desk
 	Forms Forms
 	// Who says who sent a request, by its credential. An error that is a
-	// httpdoor.Challenger says how to answer it; every other is a 401.
+	// entry.Challenger says how to answer it; every other is a 401.
 	Who func(*http.Request) (desk.Viewer, error)
 	Log *slog.Logger
 	// MaxLength is how many characters a text may have, whatever its form
@@ -160,13 +160,13 @@ func (h *Handler) knownUpTo(limit int64, do operation) http.HandlerFunc {
 			refuse(w, p)
 			return
 		}
-		httpdoor.WriteJSON(w, http.StatusOK, body)
+		entry.WriteJSON(w, http.StatusOK, body)
 	}
 }
 
 func (h *Handler) challenge(w http.ResponseWriter, err error) {
 	p := *errNobody
-	p.status = httpdoor.Challenge(w.Header(), err)
+	p.status = entry.Challenge(w.Header(), err)
 	if p.status != http.StatusUnauthorized { // who they are is known, or is not the point
 		p.Message = ask.From(err).Message
 	}

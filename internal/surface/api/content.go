@@ -10,7 +10,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -19,7 +19,7 @@ const maxBody = 1 << 20
 
 // readJSON reads a body that says of itself that it is JSON.
 func readJSON(r *http.Request) ([]byte, error) {
-	return httpdoor.ReadJSON(nil, r, maxBody)
+	return entry.ReadJSON(nil, r, maxBody)
 }
 
 // noBody refuses a request that says more than its path: it might mean

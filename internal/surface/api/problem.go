@@ -7,7 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // Problem is why a request was not done. Code is one of the reasons that the
@@ -77,7 +77,7 @@ func problemOf(err error) *problem {
 	case ask.TooLate:
 		return errTooLate
 	}
-	r := httpdoor.RefusalOf(err)
+	r := entry.RefusalOf(err)
 	p := newProblem(r.Status, e.Code, e.Message)
 	p.retry = r.Retry
 	return p
@@ -85,12 +85,12 @@ func problemOf(err error) *problem {
 
 // refuse answers a request with a problem.
 func refuse(w http.ResponseWriter, p *problem) {
-	httpdoor.RetryAfter(w.Header(), p.retry)
+	entry.RetryAfter(w.Header(), p.retry)
 	var said any = &p.Problem
 	if p.fault != nil {
 		said = p.fault
 	}
-	httpdoor.WriteJSON(w, p.status, struct {
+	entry.WriteJSON(w, p.status, struct {
 		Error any `json:"error"`
 	}{said})
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
 
@@ -20,7 +20,7 @@ var keepAlive = append(sse.AppendComment(nil, "keep-alive"), '\n')
 func (s *Surface) follow(w http.ResponseWriter, r *http.Request, c *call, after uint64) {
 	replaced := c.attach()
 	defer c.detach(replaced)
-	out := httpdoor.NewPusher(w)
+	out := entry.NewPusher(w)
 	out.Begin()
 	beat := time.NewTicker(s.cfg.KeepAlive)
 	defer beat.Stop()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // invalidContent is the code of an answer that does not fit its question.
@@ -62,7 +62,7 @@ func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	r := httpdoor.RefusalOf(err)
+	r := entry.RefusalOf(err)
 	p := newProblem(r.Status, r.Reason.Code, r.Reason.Message)
 	p.wait = r.Retry
 	return p
@@ -70,8 +70,8 @@ func problemOf(err error) *problem {
 
 // refuse answers a request with what is wrong with it.
 func refuse(w http.ResponseWriter, p *problem) {
-	httpdoor.RetryAfter(w.Header(), p.wait)
-	httpdoor.WriteJSON(w, p.status, struct {
+	entry.RetryAfter(w.Header(), p.wait)
+	entry.WriteJSON(w, p.status, struct {
 		Error *problem `json:"error"`
 	}{p})
 }
@@ -83,7 +83,7 @@ func Refuse(w http.ResponseWriter, status int, e *ask.Error) {
 }
 
 func (s *Surface) challenge(w http.ResponseWriter, err error) {
-	status := httpdoor.Challenge(w.Header(), err)
+	status := entry.Challenge(w.Header(), err)
 	s.cfg.Log.Info("request not authenticated", "surface", surfaceName, "status", status, "err", err)
 	refuse(w, newProblem(status, errNobody.Code, errNobody.Message))
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
 )
 
 // respond takes the answer to a question of a call.
 func (s *Surface) respond(w http.ResponseWriter, r *http.Request, c *call) error {
-	raw, err := httpdoor.ReadJSON(w, r, int64(s.cfg.MaxBody))
+	raw, err := entry.ReadJSON(w, r, int64(s.cfg.MaxBody))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Surface) respond(w http.ResponseWriter, r *http.Request, c *call) error
 	if !q.link || settled.Action != ask.Accept.String() {
 		c.settled(settled)
 	}
-	httpdoor.WriteJSON(w, http.StatusOK, struct {
+	entry.WriteJSON(w, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"taken"})
 	return nil

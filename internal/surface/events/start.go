@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -43,7 +43,7 @@ func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (
 	if st.sampling, err = readFlag(r, headerSampling); err != nil {
 		return st, digest, err
 	}
-	raw, err := httpdoor.ReadJSON(w, r, int64(s.cfg.MaxBody))
+	raw, err := entry.ReadJSON(w, r, int64(s.cfg.MaxBody))
 	if err != nil {
 		return st, digest, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -26,7 +26,7 @@ type Config struct {
 
 	// Authenticate says who sends a request, from its headers. An error is
 	// answered with 401, or with what the error itself says (see
-	// httpdoor.Challenger).
+	// entry.Challenger).
 	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Attempts counts answers that do not fit. Nil where there are no
@@ -91,7 +91,7 @@ type Surface struct {
 	cfg   Config
 	calls *registry
 
-	inside httpdoor.Inside // requests being served, calls, and their ends
+	inside entry.Inside // requests being served, calls, and their ends
 }
 
 var _ http.Handler = (*Surface)(nil)
@@ -238,7 +238,7 @@ func (s *Surface) Drain(ctx context.Context) error {
 func (s *Surface) Close(ctx context.Context) error {
 	s.inside.Close()
 	under := slices.DeleteFunc(s.calls.close(), (*call).over)
-	if err := httpdoor.End(ctx, &s.inside, slices.Values(under), func(c *call) { c.stop(ctx, shuttingDown) }); err != nil {
+	if err := entry.End(ctx, &s.inside, slices.Values(under), func(c *call) { c.stop(ctx, shuttingDown) }); err != nil {
 		return ask.Wrap(ask.ShuttingDown, "Some event streams were still being served.", err)
 	}
 	return nil

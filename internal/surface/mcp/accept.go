@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // accepts is what a client can take as a response.
@@ -60,5 +60,5 @@ func isJSON(h http.Header) bool {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false
 	}
-	return httpdoor.IsJSON(h)
+	return entry.IsJSON(h)
 }

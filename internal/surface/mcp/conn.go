@@ -4,13 +4,13 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // conn is an open HTTP response, for as long as a stream holds it. The
 // stream's lock guards it.
 type conn struct {
-	out   httpdoor.Pusher
+	out   entry.Pusher
 	ctx   context.Context // the HTTP request's; it ends when the client goes away
 	began bool            // the response is a stream of events, and its headers are out
 	ended chan struct{}   // closed when the stream lets go of it; nil where nobody waits for that

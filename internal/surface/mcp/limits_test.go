@@ -11,7 +11,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -218,7 +218,7 @@ func TestClientThatDoesNotReadHoldsUpNobodyForLong(t *testing.T) {
 		big := []byte(`{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 64<<10) + `"}`)
 		start := time.Now()
 		peer.Notify(big)
-		if took := time.Since(start); took != httpdoor.PushTime {
+		if took := time.Since(start); took != entry.PushTime {
 			t.Errorf("the first message took %v", took)
 		}
 		start = time.Now()

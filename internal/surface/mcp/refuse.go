@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/httpdoor"
 )
 
 // Header names in the form in which net/http keeps them.
@@ -46,7 +46,7 @@ var (
 )
 
 func (s *Surface) challenge(w http.ResponseWriter, err error) {
-	status := httpdoor.Challenge(w.Header(), err)
+	status := entry.Challenge(w.Header(), err)
 	s.cfg.Log.Info("request not authenticated", "surface", "mcp", "status", status, "err", err)
 	refuse(w, status, unauthorized)
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire/sse"
 )
 
@@ -48,7 +48,7 @@ type stream struct {
 func (s *Surface) newStream(w http.ResponseWriter, r *http.Request, sess *session, a accepts) *stream {
 	st := &stream{
 		surface: s, sess: sess, accept: a, next: 1, status: http.StatusOK,
-		post: conn{out: httpdoor.NewPusher(w), ctx: r.Context()},
+		post: conn{out: entry.NewPusher(w), ctx: r.Context()},
 	}
 	st.conn = &st.post
 	st.waiting = st.one[:0]
@@ -306,7 +306,7 @@ func joinArray(values [][]byte) []byte {
 // what no connection took so far. It gives the channel that is closed when
 // the stream is through with the connection.
 func (st *stream) follow(ctx context.Context, w http.ResponseWriter, after uint64) <-chan struct{} {
-	c := &conn{out: httpdoor.NewPusher(w), ctx: ctx, ended: make(chan struct{})}
+	c := &conn{out: entry.NewPusher(w), ctx: ctx, ended: make(chan struct{})}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.release()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/httpdoor"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -25,7 +25,7 @@ type Config struct {
 
 	// Authenticate says who sends a request, from its headers. An error is
 	// answered with 401, or with what the error itself says (see
-	// httpdoor.Challenger).
+	// entry.Challenger).
 	Authenticate func(*http.Request) (contract.Caller, error)
 
 	// Local is who uses the standard streams.
@@ -99,7 +99,7 @@ type Surface struct {
 
 	returning sync.Mutex // one session at a time is made again after a restart
 
-	inside httpdoor.Inside
+	inside entry.Inside
 }
 
 var _ http.Handler = (*Surface)(nil)
@@ -176,7 +176,7 @@ func endpoint(path string) (string, bool) {
 func (s *Surface) Close(ctx context.Context) error {
 	s.inside.Close()
 	s.end(shuttingDown)
-	if err := httpdoor.End(ctx, &s.inside, slices.Values(s.sessions.all()), func(ss *session) { s.drop(ctx, ss, shuttingDown) }); err != nil {
+	if err := entry.End(ctx, &s.inside, slices.Values(s.sessions.all()), func(ss *session) { s.drop(ctx, ss, shuttingDown) }); err != nil {
 		return ask.Wrap(ask.ShuttingDown, "Some MCP clients were still being served.", err)
 	}
 	return nil
