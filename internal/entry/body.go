@@ -11,7 +11,7 @@ import (
 	"github.com/answerback/answerback/ask"
 )
 
-// What a body is refused for. Errors of ReadJSON that are neither have the
+// What a body is refused for. Errors of reading that are neither have the
 // code BadMessage.
 var (
 	NotJSON  = Refuse(http.StatusUnsupportedMediaType, ask.BadMessage, "The body must be application/json in UTF-8.")
@@ -46,6 +46,11 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if !IsJSON(r.Header) {
 		return nil, NotJSON
 	}
+	return ReadBody(w, r, limit)
+}
+
+// ReadBody is ReadJSON for a body of any type.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {

@@ -106,7 +106,7 @@ func TestText(t *testing.T) {
 		k.want(k.say(task, data(`{"a":7}`)), a2a.TaskStateCompleted, `two {"a":7}`)
 
 		m := message(nil, a2a.NewTextPart("by skill"))
-		m.Message.Metadata = map[string]any{"skill": "echo"}
+		m.Message.Metadata = map[string]any{"skillId": "echo"}
 		r, err := k.SendMessage(as(t, "alice"), m)
 		if err != nil {
 			t.Fatal(err)

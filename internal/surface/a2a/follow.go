@@ -93,10 +93,10 @@ func (t *task) settled(ctx context.Context) (*a2a.Task, error) {
 	return now, nil
 }
 
-// stream yields the task and then its events: to its end or, where until says
-// so, to the first event after which the client has to do something.
-func (t *task) stream(ctx context.Context, until func(a2a.TaskState) bool, yield func(a2a.Event, error) bool) {
-	now, f := t.join()
+// stream yields the task and then the events of one who joined it: to its end
+// or, where until says so, to the first event after which the client has to do
+// something.
+func (t *task) stream(ctx context.Context, now *a2a.Task, f *follower, until func(a2a.TaskState) bool, yield func(a2a.Event, error) bool) {
 	defer t.part(f)
 	if !yield(now, nil) || f == nil || until(now.Status.State) {
 		return

@@ -106,7 +106,8 @@ func (h handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRe
 			yield(nil, told(err))
 			return
 		}
-		t.stream(ctx, a2a.TaskState.Terminal, yield)
+		now, f := t.join()
+		t.stream(ctx, now, f, a2a.TaskState.Terminal, yield)
 	}
 }
 

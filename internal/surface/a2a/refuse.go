@@ -1,15 +1,13 @@
 package a2a
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // refusal is why a request is refused, in words that are the same each time.
@@ -64,47 +62,19 @@ type problem struct {
 	Message string   `json:"message"`
 }
 
-// later is when to come back to a gateway that is busy.
-const later = 5 * time.Second
-
 // Refuse answers a request that was not let through to the surface, as the
 // surface itself would.
 func Refuse(w http.ResponseWriter, status int, e *ask.Error) {
 	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(int(later/time.Second)))
+		entry.RetryAfter(w.Header(), entry.RefusalOf(e).Retry)
 	}
-	write(w, status, struct {
+	entry.WriteJSON(w, status, struct {
 		Error problem `json:"error"`
 	}{problem{e.Code, e.Message}})
 }
 
-func write(w http.ResponseWriter, status int, body any) {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"Something went wrong inside the gateway."}}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(raw, '\n')) // whoever has gone cannot be told so
-}
-
-// Challenger is an authentication error that says how to answer it.
-type Challenger interface {
-	error
-	// Challenge gives the HTTP status and the value of WWW-Authenticate,
-	// which is empty where another credential would not help.
-	Challenge() (status int, authenticate string)
-}
-
 func (s *Surface) challenge(w http.ResponseWriter, err error) {
-	status, with := http.StatusUnauthorized, "Bearer"
-	if c, ok := errors.AsType[Challenger](err); ok {
-		status, with = c.Challenge()
-	}
-	if with != "" {
-		w.Header().Set("WWW-Authenticate", with)
-	}
+	status := entry.Challenge(w.Header(), err)
 	s.cfg.Log.Info("request not authenticated", "surface", surfaceName, "status", status, "err", err)
 	Refuse(w, status, ask.Errorf(ask.NotAllowed, "Sign in to use this endpoint."))
 }

@@ -10,10 +10,11 @@ import (
 )
 
 func (h handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	t, err := h.s.send(ctx, req)
+	t, goOn, err := h.s.send(ctx, req)
 	if err != nil {
 		return nil, told(err)
 	}
+	goOn()
 	var history *int
 	now := t.now().Task
 	if c := req.Config; c != nil {
@@ -29,62 +30,64 @@ func (h handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (
 
 func (h handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		t, err := h.s.send(ctx, req)
+		t, goOn, err := h.s.send(ctx, req)
 		if err != nil {
 			yield(nil, told(err))
 			return
 		}
+		now, f := t.join() // before anything happens that is to be told
+		goOn()
 		// A task that needs an address opened goes on by itself.
-		t.stream(ctx, func(s a2a.TaskState) bool { return s.Terminal() || s == a2a.TaskStateInputRequired }, yield)
+		t.stream(ctx, now, f, func(s a2a.TaskState) bool { return s.Terminal() || s == a2a.TaskStateInputRequired }, yield)
 	}
 }
 
 // maxName bounds the ids that a client makes up.
 const maxName = 200
 
-// send takes a message: for a task of its sender's, or to begin one.
-func (s *Surface) send(ctx context.Context, req *a2a.SendMessageRequest) (*task, error) {
+// send takes a message: for a task of its sender's, or to begin one. The task
+// goes on when goOn is called, which must be.
+func (s *Surface) send(ctx context.Context, req *a2a.SendMessageRequest) (t *task, goOn func(), err error) {
 	msg := req.Message
 	switch {
 	case msg == nil || msg.ID == "" || len(msg.Parts) == 0:
-		return nil, unfit("A message must have a messageId and parts.")
+		return nil, nil, unfit("A message must have a messageId and parts.")
 	case msg.Role != a2a.MessageRoleUser:
-		return nil, unfit("A message to an agent has the role ROLE_USER.")
+		return nil, nil, unfit("A message to an agent has the role ROLE_USER.")
 	case len(msg.ID) > maxName || len(msg.ContextID) > maxName:
-		return nil, unfit("messageId and contextId are too long.")
+		return nil, nil, unfit("messageId and contextId are too long.")
 	}
 	v := visitOf(ctx)
 	if err := v.exactly(msg); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if msg.TaskID == "" {
 		return s.begin(&v, req)
 	}
-	t, err := s.underway(ctx, msg.TaskID)
-	if err != nil {
-		return nil, err
+	if t, err = s.underway(ctx, msg.TaskID); err != nil {
+		return nil, nil, err
 	}
 	if now := t.now(); msg.ContextID != "" && msg.ContextID != now.Task.ContextID {
-		return nil, unfit("The task has another contextId.")
+		return nil, nil, unfit("The task has another contextId.")
 	}
 	if c := req.Config; c != nil && c.PushConfig != nil {
 		if _, err := s.setPush(t, c.PushConfig); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return t, t.take(v.who, msg)
+	return t, t.poke, t.take(v.who, msg)
 }
 
 // begin makes a task of a message.
-func (s *Surface) begin(v *visit, req *a2a.SendMessageRequest) (*task, error) {
+func (s *Surface) begin(v *visit, req *a2a.SendMessageRequest) (t *task, goOn func(), err error) {
 	msg := req.Message
 	c, err := named(msg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	text := textOf(msg.Parts)
 	if c == nil && text == "" {
-		return nil, unfit(`The message says nothing that can be understood here. Send text, or a data part {"tool": …, "arguments": {…}}.`)
+		return nil, nil, unfit(`The message says nothing that can be understood here. Send text, or a data part {"tool": …, "arguments": {…}}.`)
 	}
 	first := *msg
 	first.TaskID = a2a.TaskID(s.cfg.Ring.Mint(seal.Agent, s.cfg.Home, 0))
@@ -107,24 +110,25 @@ func (s *Surface) begin(v *visit, req *a2a.SendMessageRequest) (*task, error) {
 	if cfg := req.Config; cfg != nil && cfg.PushConfig != nil {
 		p, err := s.newPush(cfg.PushConfig)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rec.Push = []push{p}
 	}
-	t := s.newTask(rec, v.who)
+	t = s.newTask(rec, v.who)
 	if fault := s.tasks.add(t, false); fault != nil {
 		s.cfg.Log.Warn("task refused", "surface", surfaceName, "principal", v.who.String(), "code", fault.Code)
 		t.end(fault)
-		return nil, fault
+		return nil, nil, fault
 	}
 	if err := s.keep(t.key, &rec); err != nil {
 		s.tasks.left(t)
 		t.end(err)
-		return nil, err
+		return nil, nil, err
 	}
-	if !s.start(t) {
+	if !s.inside.Enter() {
+		s.tasks.left(t)
 		t.end(shuttingDown)
-		return nil, shuttingDown
+		return nil, nil, shuttingDown
 	}
-	return t, nil
+	return t, func() { s.run(t) }, nil
 }

@@ -3,19 +3,18 @@ package a2a
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/log"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -36,11 +35,11 @@ type visitKey struct{}
 // ServeHTTP serves one HTTP request. Host, Origin and the speed of the sender
 // are the matter of whoever stands before the surface.
 func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.inside.Enter() {
 		Refuse(w, http.StatusServiceUnavailable, shuttingDown)
 		return
 	}
-	defer s.inside.Done()
+	defer s.inside.Leave()
 	at, rest := endpoint(r.URL.Path)
 	if rest == cardPath && s.cfg.Secured && r.Header.Get("Authorization") == "" {
 		// Whoever it is, they learn how to come in, and nothing of what is there.
@@ -96,13 +95,10 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, v visit, rest st
 		Refuse(w, http.StatusBadRequest, ask.Errorf(ask.BadVersion, "This agent speaks A2A 1.0."))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxBody)))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		Refuse(w, http.StatusRequestEntityTooLarge, ask.Errorf(ask.TooLarge, "The body is larger than this gateway takes."))
-		return
-	}
+	body, err := entry.ReadBody(w, r, int64(s.cfg.MaxBody))
 	if err != nil {
-		Refuse(w, http.StatusBadRequest, ask.Errorf(ask.BadMessage, "The body could not be read to its end."))
+		no := entry.RefusalOf(err)
+		Refuse(w, no.Status, no.Reason)
 		return
 	}
 	if len(body) > 0 {
@@ -124,7 +120,7 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, v visit, rest st
 		}
 		to = s.rpc
 	}
-	to.ServeHTTP(&patientWriter{ResponseWriter: w, rc: http.NewResponseController(w)}, inner)
+	to.ServeHTTP(patientWriter{w, entry.NewPusher(w)}, inner)
 }
 
 // visitOf gives who a request of the protocol comes from.
@@ -148,26 +144,19 @@ func (v *visit) exactly(msg *a2a.Message) error {
 	return nil
 }
 
-// writeTimeout is how long a client may take to accept what is written.
-const writeTimeout = 30 * time.Second
-
 // patientWriter bounds each write, and not the whole response: a stream may be
 // quiet for as long as it likes.
 type patientWriter struct {
 	http.ResponseWriter
-	rc *http.ResponseController
+	out entry.Pusher
 }
 
-func (w *patientWriter) Write(b []byte) (int, error) {
-	// A writer without deadlines has none to set.
-	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
-	n, err := w.ResponseWriter.Write(b)
-	if err == nil {
-		w.Flush()
+func (w patientWriter) Write(b []byte) (int, error) {
+	if err := w.out.Push(b); err != nil {
+		return 0, err
 	}
-	_ = w.rc.SetWriteDeadline(time.Time{})
-	return n, err
+	return len(b), nil
 }
 
-// Flush sends what was written.
-func (w *patientWriter) Flush() { _ = w.rc.Flush() }
+// Flush sends the headers of a response that has no body yet.
+func (w patientWriter) Flush() { _ = w.out.Flush() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -93,9 +94,8 @@ type Surface struct {
 	rest   http.Handler
 	closed chan struct{} // closed when streams are to end
 
-	mu      sync.RWMutex // orders entering with closing
-	closing bool
-	inside  sync.WaitGroup // requests being served, and tasks
+	once   sync.Once    // closes it
+	inside entry.Inside // requests being served, and tasks
 }
 
 var _ http.Handler = (*Surface)(nil)
@@ -118,35 +118,22 @@ func New(cfg Config) (*Surface, error) {
 
 func (s *Surface) scan() wire.Limits { return wire.Limits{Bytes: s.cfg.MaxBody} }
 
-// enter counts a piece of work in, for Close to wait for. It is false once
-// the surface closes.
-func (s *Surface) enter() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closing {
-		return false
-	}
-	s.inside.Add(1)
-	return true
-}
-
+// leaving reports whether the surface closes.
 func (s *Surface) leaving() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.closing
-}
-
-// start runs a task that was registered.
-func (s *Surface) start(t *task) bool {
-	if !s.enter() {
-		s.tasks.left(t)
+	select {
+	case <-s.closed:
+		return true
+	default:
 		return false
 	}
+}
+
+// run carries a task that was counted in to its end.
+func (s *Surface) run(t *task) {
 	go func() {
-		defer s.inside.Done()
+		defer s.inside.Leave()
 		t.run()
 	}()
-	return true
 }
 
 // Restore takes up the tasks of before a restart: those that waited wait on,
@@ -191,7 +178,12 @@ func (s *Surface) resume(rec *record) bool {
 	if lost {
 		t.finish(outcome{state: a2a.TaskStateFailed, words: interrupted})
 	}
-	s.start(t)
+	if !s.inside.Enter() {
+		s.tasks.left(t)
+		t.end(shuttingDown)
+		return false
+	}
+	s.run(t)
 	return !lost
 }
 
@@ -211,32 +203,20 @@ func (s *Surface) Drain(ctx context.Context) error {
 // all of it has ended or ctx does. Tasks that wait for somebody stay, for the
 // next gateway.
 func (s *Surface) Close(ctx context.Context) error {
-	s.mu.Lock()
-	first := !s.closing
-	s.closing = true
-	s.mu.Unlock()
-	if first {
-		close(s.closed)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for _, t := range s.tasks.close() {
-			if r := t.now(); r.waits() {
-				t.poke()
-			} else {
-				t.end(shuttingDown)
-			}
+	s.inside.Close()
+	s.once.Do(func() { close(s.closed) })
+	err := entry.End(ctx, &s.inside, slices.Values(s.tasks.close()), func(t *task) {
+		if r := t.now(); r.waits() {
+			t.poke()
+		} else {
+			t.end(shuttingDown)
 		}
-		s.inside.Wait()
-		s.pusher.close()
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ask.Wrap(ask.ShuttingDown, "Some tasks were still under way.", context.Cause(ctx))
+	})
+	if err != nil {
+		return ask.Wrap(ask.ShuttingDown, "Some tasks were still under way.", err)
 	}
+	s.pusher.close()
+	return nil
 }
 
 // drop forgets a task that has ended.

@@ -14,7 +14,7 @@ import (
 
 // take takes a message for the questions of a task. One that does not fit is
 // answered by the same questions, with what is wrong; the error is for one that
-// the task cannot be sent at all.
+// the task cannot be sent at all. The task goes on when it is poked.
 func (t *task) take(who contract.Caller, msg *a2a.Message) error {
 	idle, tooMany := false, false
 	err := t.change(func(d *record) ([]a2a.Event, bool) {
@@ -56,7 +56,6 @@ func (t *task) take(who contract.Caller, msg *a2a.Message) error {
 	t.mu.Lock()
 	t.caller = who
 	t.mu.Unlock()
-	t.poke()
 	return nil
 }
 

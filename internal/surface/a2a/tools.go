@@ -102,14 +102,14 @@ func (t *tool) callWith(text string) (*call, bool) {
 	return &call{t.name, append(wire.AppendString(b, text), '}')}, true
 }
 
+// skillKey is what a message's metadata names a skill by.
+const skillKey = "skillId"
+
 // named finds the tool that a message names by itself: in a data part, or in
 // its metadata. It is nil where it names none, and without arguments where only
 // the metadata does and the rest is text.
 func named(msg *a2a.Message) (*call, error) {
-	tool, _ := msg.Metadata["tool"].(string)
-	if tool == "" {
-		tool, _ = msg.Metadata["skill"].(string)
-	}
+	tool, _ := msg.Metadata[skillKey].(string)
 	for _, p := range msg.Parts {
 		d, ok := p.Content.(a2a.Data)
 		if !ok {
