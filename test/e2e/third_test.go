@@ -22,27 +22,25 @@ type third struct {
 	t      testing.TB
 	server *rig.Backend
 
-	mu       sync.Mutex
-	codes    map[string]url.Values // what was asked for, by the code
-	secrets  canaries
-	good     []string // access tokens that the server takes
-	scope    string   // of the newest of them
-	needs    string   // the scope that a call needs
-	refresh  string   // the refresh token that counts
-	revoked  int
-	lifetime int // of access tokens, in seconds
+	mu      sync.Mutex
+	codes   map[string]url.Values // what was asked for, by the code
+	secrets canaries
+	good    []string // access tokens that the server takes
+	scope   string   // of the newest of them
+	needs   string   // the scope that a call needs
+	refresh string   // the refresh token that counts
+	revoked int
+	issued  int
+	stale   bool // the server does not take the next access token
 }
 
-// newThird starts a third party before a backend. Its first access token is
-// due for a refresh at once where short is set.
-func newThird(t testing.TB, b *rig.Backend, short bool) *third {
+// newThird starts a third party before a backend. Its server does not take the
+// first access token where stale is set, so that it is refreshed at once.
+func newThird(t testing.TB, b *rig.Backend, stale bool) *third {
 	t.Helper()
-	p := &third{t: t, server: b, codes: map[string]url.Values{}, needs: "read", lifetime: 3600, secrets: canaries{
+	p := &third{t: t, server: b, codes: map[string]url.Values{}, needs: "read", stale: stale, secrets: canaries{
 		"configured client secret": "canary-configured-" + random(), "registered client secret": "canary-registered-" + random(),
 	}}
-	if short {
-		p.lifetime = 1
-	}
 	srv := httptest.NewServer(p)
 	t.Cleanup(srv.Close)
 	p.URL = srv.URL
@@ -114,7 +112,6 @@ func (p *third) issue(r *http.Request) (int, any) {
 	ok := code != "" && p.codes[code].Get("code_challenge") == challenge
 	if r.PostFormValue("grant_type") == "refresh_token" {
 		ok = r.PostFormValue("refresh_token") == p.refresh
-		p.lifetime = 3600
 	}
 	if !ok || secret != p.secrets[id+" client secret"] {
 		return http.StatusBadRequest, map[string]string{"error": "invalid_grant"}
@@ -123,12 +120,16 @@ func (p *third) issue(r *http.Request) (int, any) {
 		p.scope = p.codes[code].Get("scope")
 	}
 	delete(p.codes, code)
-	n := string(rune('a' + len(p.good)))
+	n := string(rune('a' + p.issued))
+	p.issued++
 	access := "canary-access-" + random()
 	p.refresh = "canary-refresh-" + random()
 	p.secrets["access token "+n], p.secrets["refresh token "+n] = access, p.refresh
-	p.good = append(p.good, access)
-	return http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "refresh_token": p.refresh, "expires_in": p.lifetime, "scope": p.scope}
+	if !p.stale {
+		p.good = append(p.good, access)
+	}
+	p.stale = false
+	return http.StatusOK, map[string]any{"access_token": access, "token_type": "Bearer", "refresh_token": p.refresh, "expires_in": 3600, "scope": p.scope}
 }
 
 // approve has somebody agree where they were sent, and gives where they are
