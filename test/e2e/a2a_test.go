@@ -89,6 +89,7 @@ func accept(content map[string]any) *sdk.ElicitResult {
 // TestAgentsAsk: an A2A agent is called by clients of either era on the
 // official SDK: with a form, two rounds, a page, a no, and a cancel.
 func TestAgentsAsk(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			finished := make(chan struct{})
@@ -154,6 +155,7 @@ func TestAgentsAsk(t *testing.T) {
 // the page at which its person answers an agent, and gets the result when it
 // calls again; the agent has begun one task.
 func TestAgentsAskOnAPage(t *testing.T) {
+	t.Parallel()
 	agent := newAgent(t, nil)
 	g := rig.Start(t, "backends:\n  shop: { url: "+agent.URL+", transport: a2a }\n")
 	ann := rig.SignIn(t, g)
@@ -180,6 +182,7 @@ func TestAgentsAskOnAPage(t *testing.T) {
 // TestAgentsWaitForAnAccount: an agent that knows nobody is called when its
 // person has connected an account, once; its skills are shown before.
 func TestAgentsWaitForAnAccount(t *testing.T) {
+	t.Parallel()
 	agent := newAgent(t, nil)
 	agent.Guard = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Header.Get("Authorization") == "Bearer anns-key" {
@@ -219,6 +222,7 @@ func TestAgentsWaitForAnAccount(t *testing.T) {
 // TestDoctorTellsOfAgents: doctor says what an agent is, and what is wrong
 // with a card.
 func TestDoctorTellsOfAgents(t *testing.T) {
+	t.Parallel()
 	agent, stray := newAgent(t, nil), newAgent(t, nil)
 	stray.Change(func(c *a2a.AgentCard) { c.SupportedInterfaces[0].URL = "https://evil.example/" })
 	g := rig.Start(t, "backends:\n  shop: { url: "+agent.URL+", transport: a2a }\n  stray: { url: "+stray.URL+", transport: a2a }\n")

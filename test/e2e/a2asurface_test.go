@@ -132,6 +132,7 @@ const agentOn = "a2a: { enabled: true }\n"
 // and its answers reach them: a form, filled in, declined, put off, and first
 // filled in wrongly; an address. The tool runs once for each (C3).
 func TestA2AAsks(t *testing.T) {
+	t.Parallel()
 	var old, fresh atomic.Int64
 	g := rig.Start(t, agentOn+"backends:\n  old: { url: "+resumable(t, &old)+" }\n  new: { url: "+modernAsker(t, &fresh)+" }\n")
 	for _, binding := range bindings {
@@ -167,6 +168,7 @@ func TestA2AAsks(t *testing.T) {
 // a form in their list, and one that asks for a secret on its page, whose
 // address is all that the agent's client learns. Nobody answered for them.
 func TestA2AGoesOnByItself(t *testing.T) {
+	t.Parallel()
 	var runs atomic.Int64
 	secrets := formAsker(t, passwordForm)
 	secrets.LegacyOnly = true
@@ -204,6 +206,7 @@ func TestA2AGoesOnByItself(t *testing.T) {
 // after it was started again, and completes, with one run of its tool; one that
 // was being worked on has failed, and says that nobody knows.
 func TestA2ASurvivesAKill(t *testing.T) {
+	t.Parallel()
 	var old, fresh atomic.Int64
 	blocks := rig.NewBackend(t, map[string]rig.Script{"tools/call block": func(c *rig.Call) { <-c.Context.Done() }})
 	g := rig.Start(t, durable+agentOn+"backends:\n  old: { url: "+resumable(t, &old)+" }\n  new: { url: "+modernAsker(t, &fresh)+" }\n  block: { url: "+blocks.URL+" }\n")
@@ -244,6 +247,7 @@ func TestA2ASurvivesAKill(t *testing.T) {
 // TestA2AWho: callers authenticate as they do for MCP, and are told how to;
 // strangers see a card without skills, and another's task is not there.
 func TestA2AWho(t *testing.T) {
+	t.Parallel()
 	var runs atomic.Int64
 	g := guard(t, agentOn, "  one: { url: "+resumable(t, &runs)+" }\n")
 	ann := newAgentClient(t, g.Gateway, "/a2a/one", bindings[0], g.token("ann"))
@@ -293,6 +297,7 @@ func TestA2AWho(t *testing.T) {
 // server is auth-required with the address of the page. When they have connected
 // one there it goes on by itself, and the tool has run once.
 func TestA2AWaitsWhileItsPersonConnects(t *testing.T) {
+	t.Parallel()
 	for _, side := range []string{"legacy", "modern"} {
 		t.Run(side, func(t *testing.T) {
 			b := newAsker(t)

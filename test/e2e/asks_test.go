@@ -29,6 +29,7 @@ var kinds = []struct{ name, method, params, answer string }{
 // with every byte of its parameters, and the answer goes back on the question
 // that asked, with every byte of the result.
 func TestQuestionsAreCarried(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
@@ -53,6 +54,7 @@ func TestQuestionsAreCarried(t *testing.T) {
 // TestActionsStayThree: accept, decline and cancel reach the backend as they
 // are (A9, E7).
 func TestActionsStayThree(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 3)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", formParams)
@@ -75,6 +77,7 @@ const formParams = `{"message":"m","requestedSchema":{"type":"object","propertie
 // TestClientErrorReachesBackend: a client may refuse a question with an error
 // of its own, which the backend gets as it is (S4).
 func TestClientErrorReachesBackend(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "sampling/createMessage", `{"messages":[],"maxTokens":1}`)
@@ -94,6 +97,7 @@ func TestClientErrorReachesBackend(t *testing.T) {
 // TestBackendWithdraws: a backend that cancels its own question has it
 // withdrawn at the client; an answer that comes later is dropped (E6, S6).
 func TestBackendWithdraws(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			late := make(chan struct{})
@@ -128,6 +132,7 @@ func TestBackendWithdraws(t *testing.T) {
 // TestClientCancelsCall: the backend hears the end of its question, then the
 // cancel of the call, with its own ids (E7).
 func TestClientCancelsCall(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 1)
 	answered := make(chan wire.Message, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
@@ -175,6 +180,7 @@ func TestAskTimeout(t *testing.T) {
 // TestEachAnswerFindsItsQuestion: many questions at once from two backends,
 // answered in another order (E9).
 func TestEachAnswerFindsItsQuestion(t *testing.T) {
+	t.Parallel()
 	script := map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		n := member(*c.Msg, c.Msg.Arguments, "n")
 		a := c.Ask(`"q`+n+`"`, "elicitation/create", `{"message":"`+n+`","requestedSchema":{"type":"object","properties":{}}}`)
@@ -205,6 +211,7 @@ func TestEachAnswerFindsItsQuestion(t *testing.T) {
 // TestRequestInputAlias: the misprinted method is carried as the real one;
 // what it lacks is added, what it has is kept (E10).
 func TestRequestInputAlias(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/requestInput", `{"prompt":"Name?","title":"T","action":"a","kind":"k","data":{"n":1.10}}`)
 		equal(t, "the answer", string(a.Field(a.Result)), `{"action":"accept","content":{}}`)
@@ -228,6 +235,7 @@ func TestRequestInputAlias(t *testing.T) {
 // TestQuestionsInEveryMethod: questions work inside tools/call, prompts/get
 // and resources/read (A10).
 func TestQuestionsInEveryMethod(t *testing.T) {
+	t.Parallel()
 	asks := func(c *rig.Call) {
 		c.Ask(c.ID(), "elicitation/create", formParams)
 		c.Result(`{"ok":true}`)
@@ -256,6 +264,7 @@ func TestQuestionsInEveryMethod(t *testing.T) {
 // two calls are in flight belongs to the session: it goes out on the client's
 // own stream.
 func TestQuestionOfNoSingleCall(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	started := make(chan struct{}, 2)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call slow": func(c *rig.Call) {

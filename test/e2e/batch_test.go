@@ -13,6 +13,7 @@ import (
 // and each request in it is answered: as one array where nothing else is to
 // be said, on one stream where a question comes between.
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call echo": echo,
 		"tools/call ask": func(c *rig.Call) {
@@ -78,6 +79,7 @@ func TestBatch(t *testing.T) {
 // TestBatchElsewhere: no other version has batches, and none of one is
 // carried out.
 func TestBatchElsewhere(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": echo})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		raw := `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + d.Prefix + `echo","arguments":{}}}]`

@@ -19,6 +19,7 @@ const (
 // where a client can be handed the link and its person can open it: forms to
 // one that offers links, and both to one that can show nothing; and nothing when questions are switched off (E1, S1, R1, A2, A15).
 func TestCapabilitiesToldAreTheClients(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, config, caps, told string }{
 		{"nothing", "", `{}`, `{"elicitation":{"form":{},"url":{}}}`},
 		{"nothing, without pages", robot, `{}`, `{}`},
@@ -61,6 +62,7 @@ func TestCapabilitiesToldAreTheClients(t *testing.T) {
 // the requirements give (A4, A16, E3's code for a backend that asks before
 // anybody is there is in TestNobodyThere).
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	url := `{"mode":"url","message":"m","url":"https://example.com/","elicitationId":"e"}`
 	sampling := `{"messages":[],"maxTokens":1}`
 	cases := []struct{ name, config, caps, method, params, code, reason string }{
@@ -99,6 +101,7 @@ func TestRefusals(t *testing.T) {
 // what it would have to declare, and HTTP 400, in place of a question that it
 // did not declare (A16).
 func TestUndeclaredNeverReachesModernClient(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) {
 		c.Result(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":` + formParams + `}}}`)
 	}})
@@ -123,6 +126,7 @@ func TestUndeclaredNeverReachesModernClient(t *testing.T) {
 // TestModernCapabilitiesSwitchedOff: with questions switched off a modern
 // backend is told that the client can be asked nothing (A15, A16).
 func TestModernCapabilitiesSwitchedOff(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) { c.Result(`{"resultType":"complete"}`) }})
 	doors(t, b, "asks: { enabled: false }\n", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.NewClient(t, d.URL)
@@ -136,6 +140,7 @@ func TestModernCapabilitiesSwitchedOff(t *testing.T) {
 // TestNobodyThere: a question when no client can be reached gets -32000 and a
 // message that says so (E3, S3).
 func TestNobodyThere(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) { c.Result("{}") }})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.Dial(t, d.URL, rig.AllCaps)

@@ -25,6 +25,7 @@ const (
 // or the audit, in what clients and browsers get, in what commands print, on
 // disk, or in the dump of all goroutines. The audit has what happened.
 func TestCanaryCredentialsStayHidden(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	tracker, wiki := newThird(t, b, true), newThird(t, b, false)
 	g := guard(t, durable, "  tracker: { url: "+tracker.URL+"/mcp, grant: { kind: oauth } }\n"+

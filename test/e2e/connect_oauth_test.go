@@ -13,6 +13,7 @@ import (
 // counts in the browser that went there and in no other, before and after it
 // was used, and whether the client's answer comes before or after.
 func TestAttackAnothersCallback(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"answer first", "callback first"} {
 		t.Run(order, func(t *testing.T) {
 			b := newAsker(t)
@@ -76,6 +77,7 @@ func TestAttackAnothersCallback(t *testing.T) {
 // TestMoreAccessIsAskedFor: a call for which what ann agreed to is not enough
 // waits until she has agreed to more, and runs once.
 func TestMoreAccessIsAskedFor(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	p := newThird(t, b, false)
 	g := guard(t, "", "  one: { url: "+p.URL+"/mcp, grant: { kind: oauth } }\n")
@@ -108,6 +110,7 @@ func TestMoreAccessIsAskedFor(t *testing.T) {
 // where nobody connected in time, the result has the link, and the call that
 // is made afterwards its own result.
 func TestACallThatEndsSaysWhereToConnect(t *testing.T) {
+	t.Parallel()
 	for name, each := range map[string]struct{ caps, want string }{
 		"forms and no links": {`{"elicitation":{"form":{}}}`, "No client is available"},
 		"out of time":        {linksOnly, "in time"},

@@ -78,6 +78,7 @@ func (w *waiting) connects(ann *visitor, page string) {
 // A legacy client that takes links resumes its stream, and has the result on
 // it when the account is connected.
 func TestAWaitingCallOfALegacyClientSurvives(t *testing.T) {
+	t.Parallel()
 	waitsAcross(t, func(t *testing.T, w *waiting) {
 		c := w.client(nil)
 		c.Open(linksOnly, "2025-11-25")
@@ -98,6 +99,7 @@ func TestAWaitingCallOfALegacyClientSurvives(t *testing.T) {
 
 // A modern client comes back with its state.
 func TestAWaitingCallOfAModernClientSurvives(t *testing.T) {
+	t.Parallel()
 	waitsAcross(t, func(t *testing.T, w *waiting) {
 		c := w.client(nil)
 		m := c.Modern("1", "tools/call", `{"name":"`+w.tool+`","arguments":{}}`, linksOnly).Final()
@@ -115,6 +117,7 @@ func TestAWaitingCallOfAModernClientSurvives(t *testing.T) {
 // is told the same page until the account is connected, and then has the
 // result.
 func TestAWaitingCallOfAMuteClientSurvives(t *testing.T) {
+	t.Parallel()
 	for _, modern := range []bool{false, true} {
 		t.Run(map[bool]string{false: "legacy", true: "modern"}[modern], func(t *testing.T) {
 			waitsAcross(t, func(t *testing.T, w *waiting) {

@@ -62,6 +62,7 @@ func linkIn(m wire.Message, at wire.Span) string {
 // nobody waits, its person connects, and it has run once when it returns. A
 // key that the backend does not take is asked for again.
 func TestTheCallWaitsWhileItsPersonConnects(t *testing.T) {
+	t.Parallel()
 	for _, side := range []string{"legacy", "modern"} {
 		t.Run("legacy client, "+side+" backend", func(t *testing.T) {
 			b := newAsker(t)
@@ -125,6 +126,7 @@ func linkAsked(t *testing.T, m wire.Message) string {
 // TestACallEndsWhereNobodyConnects: each no has its own words, and the backend
 // runs nothing.
 func TestACallEndsWhereNobodyConnects(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guardKeyed(t, b, "anns-key")
 	browser := g.signIn("ann")
@@ -153,6 +155,7 @@ func TestACallEndsWhereNobodyConnects(t *testing.T) {
 // TestAttackConnectingForAnother: nobody but the caller connects what the
 // caller waits for, whatever they hold.
 func TestAttackConnectingForAnother(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guardKeyed(t, b, "anns-key", "bobs-key")
 	ann, bob := g.signIn("ann"), g.signIn("bob")
@@ -194,6 +197,7 @@ func TestAttackConnectingForAnother(t *testing.T) {
 
 // TestAccountsCanBeDisconnected on their page, by whose they are.
 func TestAccountsCanBeDisconnected(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guardKeyed(t, b, "anns-key")
 	ann, bob := g.signIn("ann"), g.signIn("bob")
@@ -231,6 +235,7 @@ func TestAccountsCanBeDisconnected(t *testing.T) {
 // modern client that can show nothing, the tool that stands for all others
 // asks for the account; the same call then says that it is there.
 func TestConnectAmongOthers(t *testing.T) {
+	t.Parallel()
 	b, other := newAsker(t), newAsker(t)
 	g := guard(t, "", "  one: { url: "+keyed(t, b, "anns-key")+", grant: { kind: key } }\n  two: { url: "+other.URL+" }\n")
 	browser := g.signIn("ann")

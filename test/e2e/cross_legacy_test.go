@@ -41,6 +41,7 @@ const complete = `{"resultType":"complete","content":[],"n":1.10}`
 // their call; each retry is a new request with the backend's own name of the
 // tool, the answers byte for byte and exactly the state that it gave.
 func TestCrossRounds(t *testing.T) {
+	t.Parallel()
 	b := modernBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		switch string(c.Msg.Field(c.Msg.RequestState)) {
 		case "":
@@ -100,6 +101,7 @@ func isToolCall(r rig.Received) bool { return r.Msg.Method() == "tools/call" }
 // TestCrossClientError: the modern era has no place for a client's error, so
 // the call ends with it; decline and cancel are answers.
 func TestCrossClientError(t *testing.T) {
+	t.Parallel()
 	b := modernBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		if c.Msg.InputResponses.IsZero() {
 			needs(c, request("k", "elicitation/create", formParams), "")
@@ -131,6 +133,7 @@ func TestCrossClientError(t *testing.T) {
 // cancelled. The question that came meanwhile waits for it, and so does the
 // result.
 func TestCrossLostConnection(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{})
 	b := modernBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		if !c.Msg.InputResponses.IsZero() {
@@ -164,6 +167,7 @@ func TestCrossLostConnection(t *testing.T) {
 // modern backend, which is how that era cancels; while it is asked, the
 // question is withdrawn and no further round is made.
 func TestCrossCancel(t *testing.T) {
+	t.Parallel()
 	closed := make(chan struct{}, 1)
 	running := make(chan struct{}, 1)
 	b := modernBackend(t, map[string]rig.Script{
@@ -207,6 +211,7 @@ func TestCrossCancel(t *testing.T) {
 // are dropped; resources are subscribed to by one stream, opened anew before
 // the old one ends.
 func TestCrossSession(t *testing.T) {
+	t.Parallel()
 	l := newListener(t, "x://a")
 	l.ModernOnly = true
 	g := rig.Start(t, "backends:\n  one: { url: "+l.URL+" }\n")
@@ -256,6 +261,7 @@ func TestCrossSession(t *testing.T) {
 // TestCrossHeaders: a modern backend that wants arguments repeated in headers
 // gets them, from the schema that it lists; the list is read once.
 func TestCrossHeaders(t *testing.T) {
+	t.Parallel()
 	var wanted atomic.Value
 	wanted.Store("Region")
 	b := modernBackend(t, map[string]rig.Script{

@@ -62,6 +62,7 @@ func askOf(id, method, params string) string {
 // at the same time; the questions come together, what is missing is asked
 // again, and the answers arrive byte for byte.
 func TestCrossToolRunsOnce(t *testing.T) {
+	t.Parallel()
 	var runs atomic.Int32
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		runs.Add(1)
@@ -119,6 +120,7 @@ func TestCrossToolRunsOnce(t *testing.T) {
 // round under way; of what happens between rounds the client hears the latest
 // progress, and log messages only where its round wants them.
 func TestCrossRoundsHaveTheirOwnToken(t *testing.T) {
+	t.Parallel()
 	away := make(chan struct{})
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		progress := func(n int) {
@@ -170,6 +172,7 @@ func TestCrossRoundsHaveTheirOwnToken(t *testing.T) {
 // nothing tells that a client gave up. At the limit the backend hears the end
 // of its question, then the cancel of the call.
 func TestCrossClientThatNeverReturns(t *testing.T) {
+	t.Parallel()
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		wantError(t, "the question", c.Ask(c.ID(), "sampling/createMessage", `{"messages":[],"maxTokens":1}`), "-32000", "client_gone")
 		<-c.Context.Done()
@@ -193,6 +196,7 @@ func TestCrossClientThatNeverReturns(t *testing.T) {
 // TestCrossClosedStreamCancels: closing the stream of a round under way is
 // how a modern client cancels.
 func TestCrossClosedStreamCancels(t *testing.T) {
+	t.Parallel()
 	b := legacyBackend(t, map[string]rig.Script{"tools/call slow": func(c *rig.Call) {
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(c.Msg.Field(c.Msg.MetaToken)) + `,"progress":1}}`)
 		<-c.Context.Done()
@@ -210,6 +214,7 @@ func TestCrossClosedStreamCancels(t *testing.T) {
 // TestCrossBackendWithdraws: a question that the backend takes back after it
 // was offered does not disturb the retry, and its late answer is dropped.
 func TestCrossBackendWithdraws(t *testing.T) {
+	t.Parallel()
 	away, late := make(chan struct{}), make(chan struct{})
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		id := c.ID()
@@ -241,6 +246,7 @@ func TestCrossBackendWithdraws(t *testing.T) {
 // belongs to no call, so the backend hears that at once; while one call is
 // under way on the session, the question is that call's.
 func TestCrossQuestionOfNoCall(t *testing.T) {
+	t.Parallel()
 	running := make(chan struct{})
 	b := legacyBackend(t, map[string]rig.Script{
 		"tools/call plain": func(c *rig.Call) { c.Result("{}") },
@@ -278,6 +284,7 @@ func TestCrossQuestionOfNoCall(t *testing.T) {
 // modern era has and keeps the rest; what comes back gets what that era
 // demands, with the HTTP status that it names.
 func TestCrossEnvelope(t *testing.T) {
+	t.Parallel()
 	b := legacyBackend(t, map[string]rig.Script{
 		"tools/call t":   func(c *rig.Call) { c.Result(`{"content":[],"n":1.10}`) },
 		"tools/list":     func(c *rig.Call) { c.Result(`{"tools":[]}`) },
@@ -324,6 +331,7 @@ func TestCrossEnvelope(t *testing.T) {
 // acknowledged first, for what the backend can tell and has, and everything on
 // it carries the client's own id.
 func TestCrossSubscription(t *testing.T) {
+	t.Parallel()
 	b := legacyBackend(t, map[string]rig.Script{"resources/subscribe": func(c *rig.Call) {
 		if strings.Contains(string(c.Msg.Raw), "none") {
 			c.Error(`{"code":-32002,"message":"none"}`)
@@ -351,6 +359,7 @@ func TestCrossSubscription(t *testing.T) {
 // process of the legacy era, no other call reaches that process: its
 // questions could not be told apart.
 func TestCrossProcesses(t *testing.T) {
+	t.Parallel()
 	stdioDoors(t, "", "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.NewClient(t, d.URL)
 		process := func() string {

@@ -20,6 +20,7 @@ import (
 // written to it, or just before, will call anew. The call that it knows
 // nothing of is cancelled at the backend, and the new one is another.
 func TestCrossUnsentQuestion(t *testing.T) {
+	t.Parallel()
 	// More than the buffers of such a connection hold, so that the write of it
 	// is still under way when its first line is there.
 	large := `{"message":"` + strings.Repeat("m", 512<<10) + `","requestedSchema":{"type":"object","properties":{}}}`

@@ -14,6 +14,7 @@ const page = `{"mode":"url","message":"connect","url":"https://example.com/a?b=<
 // TestCrossPageOfLegacyBackend: a page that a legacy backend wants opened is
 // asked for like a form; that it was finished has no place in the modern era.
 func TestCrossPageOfLegacyBackend(t *testing.T) {
+	t.Parallel()
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", page)
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e-1"}}`)
@@ -35,6 +36,7 @@ func TestCrossPageOfLegacyBackend(t *testing.T) {
 // opened has ended its call. A modern client is asked for the page, once, and
 // the backend is called anew when it says that the page is finished.
 func TestCrossPagesBeforeACall(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int32
 	b := legacyBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		if calls.Add(1) < 3 {
@@ -77,6 +79,7 @@ func TestCrossPagesBeforeACall(t *testing.T) {
 // finished, and hears that it is. A client whose version has no such mode is
 // never asked.
 func TestCrossPageOfModernBackend(t *testing.T) {
+	t.Parallel()
 	var rounds atomic.Int32
 	b := modernBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		if rounds.Add(1) < 4 {

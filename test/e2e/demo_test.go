@@ -17,6 +17,7 @@ var demoLink = regexp.MustCompile(`^\s+(http://127\.0\.0\.1:\d+/signin/local\?to
 
 // TestDemo does what a newcomer does: start the demo, follow the link, answer.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, want string
 		fields     url.Values

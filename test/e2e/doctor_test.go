@@ -14,6 +14,7 @@ import (
 // before anybody could answer is counted, and doctor says so; a backend that
 // cannot be reached makes it fail (E11).
 func TestDoctorTellsOfWithdrawals(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		id := c.ID()
 		c.Send(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":` + formParams + `}`)

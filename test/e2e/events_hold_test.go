@@ -14,6 +14,7 @@ import (
 // TestEventsStartedOnce: the same Idempotency-Key, however often and however
 // quickly it comes, runs its call once and gives its events each time.
 func TestEventsStartedOnce(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -56,6 +57,7 @@ func TestEventsStartedOnce(t *testing.T) {
 // TestEventsResumed: a consumer that comes back with the number of the last
 // event that it saw gets the rest, during the call and after it.
 func TestEventsResumed(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -91,6 +93,7 @@ func TestEventsResumed(t *testing.T) {
 // TestEventsAbandoned: a call that nobody follows any more goes on for the
 // configured while, and then its server is told that it was cancelled.
 func TestEventsAbandoned(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "events: { linger: 1s }\nbackends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -108,6 +111,7 @@ func TestEventsAbandoned(t *testing.T) {
 // gets nothing of it and can do nothing with it: it is to them as if it did
 // not exist. Her Idempotency-Key is hers alone.
 func TestAttackEventsOfAnother(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	ann := newFront(t, g.Gateway, canAsk, "true", "Authorization", "Bearer "+g.token("ann"))
@@ -170,6 +174,7 @@ func TestAttackEventsOfAnother(t *testing.T) {
 // may make it. A key of ann's that no rule lets in finds nothing of what she
 // called with a token, not even by the Idempotency-Key.
 func TestAttackEventsWithLessAccess(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := guard(t, "  access:\n    - { claim: groups, values: [staff-of-ann], backends: [one] }\n", "  one: { url: "+b.URL+" }\n")
 	front := func(token string) *rig.Front {
@@ -208,6 +213,7 @@ func TestAttackEventsWithLessAccess(t *testing.T) {
 // TestEventsAcrossOrigins: pages of allowed origins may use the event stream,
 // preflight included, and no others.
 func TestEventsAcrossOrigins(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "allowed_origins: [\"https://chat.example.com\"]\nbackends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g)
@@ -238,6 +244,7 @@ func TestEventsAcrossOrigins(t *testing.T) {
 // TestEventsAreAudited: questions of event streams are on record like any
 // other, with the surface through which they were answered.
 func TestEventsAreAudited(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -253,6 +260,7 @@ func TestEventsAreAudited(t *testing.T) {
 // TestEventsAttempts: answers that do not fit count, as they do on a page; one
 // too many ends the question.
 func TestEventsAttempts(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "asks: { attempts: 1 }\nbackends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -274,6 +282,7 @@ func TestEventsAttempts(t *testing.T) {
 // page, the notice and the result lead there; the same call, made again when
 // the question is answered, gives the result of the first (C2, C5).
 func TestEventsSentToAPage(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g)

@@ -12,6 +12,7 @@ import (
 // gets the notice and the error of the tool, also where the server refuses
 // before it asks.
 func TestEventsOfAModernServer(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call ask": func(c *rig.Call) {
 			answers := string(c.Msg.Field(c.Msg.InputResponses))

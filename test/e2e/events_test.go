@@ -91,6 +91,7 @@ func resultText(t *testing.T, e rig.Event) string {
 // TestEventsOfACall: progress, log messages and the result of a call come as
 // events, numbers to the digit, at a backend and at the joined catalog (C3).
 func TestEventsOfACall(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	doors(t, b, "", func(t *testing.T, d door, g *rig.Gateway) {
 		f := newFront(t, g)
@@ -110,6 +111,7 @@ func TestEventsOfACall(t *testing.T) {
 // when, the person's three actions reach the server as they are, and what
 // settles a question is told before the result (C3).
 func TestEventsAsk(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -148,6 +150,7 @@ func TestEventsAsk(t *testing.T) {
 
 // TestEventsTwoRounds: a call may ask again after an answer.
 func TestEventsTwoRounds(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -168,6 +171,7 @@ func TestEventsTwoRounds(t *testing.T) {
 // TestEventsWrongAnswer: an answer that does not fit comes back with what is
 // wrong, and the question stays open for another try.
 func TestEventsWrongAnswer(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, canAsk, "true")
@@ -200,6 +204,7 @@ func TestEventsWrongAnswer(t *testing.T) {
 // TestEventsSampling: a front end that says so is asked for its model's
 // answer; one that does not is not.
 func TestEventsSampling(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g, "X-Supports-Sampling", "true")
@@ -223,6 +228,7 @@ func TestEventsSampling(t *testing.T) {
 // asked is never made to wait: it gets a notice of what is missing, and its
 // model an error of the tool that says so and not to call again (C2, C5).
 func TestEventsWithoutElicitation(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	f := newFront(t, g.Gateway, "Authorization", "Bearer "+nobodysKey) // who has no page either
@@ -277,6 +283,7 @@ func TestEventsWithoutElicitation(t *testing.T) {
 // TestEventsTimeout: before a question's time is up there is a warning; then
 // the question ends, and its server is told that nobody answered.
 func TestEventsTimeout(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "asks: { timeout: 1s }\nbackends:\n  one: { url: "+b.URL+" }\n")
 	s := newFront(t, g, canAsk, "true").Call("one", toolCall("form"))
@@ -295,6 +302,7 @@ func TestEventsTimeout(t *testing.T) {
 // TestEventsCancel: both ways to cancel a call end it at its server, and end
 // its questions there first.
 func TestEventsCancel(t *testing.T) {
+	t.Parallel()
 	for _, how := range []struct{ method, tail string }{{"DELETE", ""}, {"POST", "/cancel"}} {
 		t.Run(how.method, func(t *testing.T) {
 			b := newFrontBackend(t)
@@ -321,6 +329,7 @@ func TestEventsCancel(t *testing.T) {
 // TestEventsErrors: what the gateway refuses and what the server answers with
 // an error are events with a code.
 func TestEventsErrors(t *testing.T) {
+	t.Parallel()
 	b := newFrontBackend(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+", tools: { deny: [secret] } }\n  down: { url: http://127.0.0.1:1/mcp }\n")
 	f := newFront(t, g)

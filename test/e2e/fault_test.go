@@ -25,6 +25,7 @@ func unharmed(t *testing.T, c *rig.Client, tool string) {
 // it comes back with the last event id, finds its question, answers, and gets
 // the result of the same call.
 func TestClientKilledInMidAsk(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call ask": func(c *rig.Call) {
 			a := c.Ask(c.ID(), "elicitation/create", formParams)
@@ -50,6 +51,7 @@ func TestClientKilledInMidAsk(t *testing.T) {
 // TestBackendKilledInMidAsk: the question is withdrawn at the client, the
 // call fails and says that it is unknown whether it ran.
 func TestBackendKilledInMidAsk(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"solo", "joined"} {
 		t.Run(where, func(t *testing.T) {
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) { c.Ask(c.ID(), "elicitation/create", formParams) }})
@@ -140,6 +142,7 @@ func TestHostileBodies(t *testing.T) {
 // TestAmbiguousIsRefused: what two parsers could read differently never
 // reaches a backend.
 func TestAmbiguousIsRefused(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": echo})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.Dial(t, d.URL, rig.AllCaps)

@@ -15,6 +15,7 @@ const treacherous = `{ "big" :12345678901234567890,"exact":1.10,  "exp":1E+2,"ht
 // TestFidelityLegacy: arguments, results and errors pass byte for byte, both
 // as one JSON body and as an event, with name prefixing and without (E5, S5).
 func TestFidelityLegacy(t *testing.T) {
+	t.Parallel()
 	oneLine := strings.ReplaceAll(treacherous, "\n", " ")
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call json": func(c *rig.Call) { c.Result(treacherous) },
@@ -61,6 +62,7 @@ func TestFidelityLegacy(t *testing.T) {
 
 // TestFidelityModern: the same for the modern era.
 func TestFidelityModern(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call json":  func(c *rig.Call) { c.Result(`{"resultType":"complete","x":` + treacherous + `}`) },
 		"tools/call error": func(c *rig.Call) { c.Error(`{"code":-32603,"message":"<&>","data":` + treacherous + `}`) },
@@ -83,6 +85,7 @@ func TestFidelityModern(t *testing.T) {
 // TestExceptionsOfFidelity: what the gateway does change is a closed list,
 // each by its own check (E5).
 func TestExceptionsOfFidelity(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call progress": func(c *rig.Call) {
 			c.Send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(c.Msg.Field(c.Msg.MetaToken)) + `,"progress":1.10}}`)

@@ -74,6 +74,7 @@ func fetch(t *testing.T, address string, headers ...string) reply {
 // F16: a file of 10 MB goes from the page to the backend that asked, byte for
 // byte, a few times and no more; no other link leads to it.
 func TestFileReachesTheBackend(t *testing.T) {
+	t.Parallel()
 	b := curious(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	person := rig.SignIn(t, g)
@@ -120,6 +121,7 @@ func TestFileReachesTheBackend(t *testing.T) {
 // A file that is refused costs nobody what they typed; what it is said to be
 // does not count.
 func TestFileThatIsRefusedKeepsTheRest(t *testing.T) {
+	t.Parallel()
 	b := curious(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	person := rig.SignIn(t, g)
@@ -149,6 +151,7 @@ func TestFileThatIsRefusedKeepsTheRest(t *testing.T) {
 // What was sent is there after a crash, and nothing of it is on disk in the
 // clear.
 func TestFileSurvivesACrashAndIsSealed(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-in-the-file-81b2"
 	b := curious(t)
 	g := rig.Start(t, durable+"backends:\n  one: { url: "+b.URL+" }\n")
@@ -186,6 +189,7 @@ func TestFileSurvivesACrashAndIsSealed(t *testing.T) {
 // A file is its giver's until it is sent: nobody else can add to their
 // question, see it, or send it as their own.
 func TestAttackFileOfAnother(t *testing.T) {
+	t.Parallel()
 	b := curious(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	ann, bob := g.signIn("ann"), g.signIn("bob")
@@ -226,6 +230,7 @@ func TestAttackFileOfAnother(t *testing.T) {
 // A file that was given and not sent goes with its question, whoever ends it:
 // somebody who declines elsewhere, or a client that goes away.
 func TestFilesGoWithTheirQuestion(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		id := c.ID()
 		answer := c.Expect(id)
@@ -263,6 +268,7 @@ func TestFilesGoWithTheirQuestion(t *testing.T) {
 
 // A person at a terminal gives a file by its path.
 func TestFileFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	b := curious(t)
 	g := rig.Start(t, "backends:\n  one: { url: "+b.URL+" }\n")
 	s, page := askedForAFile(rig.Dial(t, g.URL+"/one", linksOnly))

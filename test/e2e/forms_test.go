@@ -105,6 +105,7 @@ func (v *v1) Status(ctx context.Context, id string) (string, error) {
 // TestSimulatedPeople: the simulator of package formtest against the real /v1
 // (F19).
 func TestSimulatedPeople(t *testing.T) {
+	t.Parallel()
 	office := newV1(t, rig.Start(t, "backends:\n  one: { url: "+rig.NewBackend(t, nil).URL+" }\n"))
 	short, err := form.New(form.Definition{
 		ID: "short", Title: "Short", Fields: []form.Field{{ID: "a", Type: form.Text, Label: "A", Required: true}}, Timeout: form.Timeouts{Initial: time.Second},
@@ -135,6 +136,7 @@ func TestSimulatedPeople(t *testing.T) {
 // TestCreatedFormSurvivesACrash: a form that a program created waits through a
 // crash, and so does what was answered, but for its secret (F12, F18).
 func TestCreatedFormSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	g := rig.Start(t, durable+"backends:\n  one: { url: "+rig.NewBackend(t, nil).URL+" }\n")
 	f, err := form.Parse([]byte(`{"id":"f","title":"Deploy","fields":[{"id":"region","type":"text","label":"Region"},{"id":"password","type":"text","label":"Password"}]}`))
 	if err != nil {
@@ -165,6 +167,7 @@ const deployForm = `{"mode":"form","formDefinition":{"id":"d","title":"Deploy","
 // client shows it as MCP has it, and its answer is held to the form; what MCP
 // cannot say is answered on the page (F12, F14).
 func TestFormDefinitionOfABackend(t *testing.T) {
+	t.Parallel()
 	ask := func(params string) *rig.Backend {
 		b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 			a := c.Ask(c.ID(), "elicitation/create", params)

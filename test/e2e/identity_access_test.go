@@ -12,6 +12,7 @@ import (
 // TestAttackBeyondAccess: with rules, what none allows is denied, in lists and
 // in calls, and is told like what does not exist.
 func TestAttackBeyondAccess(t *testing.T) {
+	t.Parallel()
 	one, two := newAsker(t), newAsker(t)
 	g := guard(t, `  access:
     - { claim: groups, values: [staff-of-ann], backends: ["*"] }
@@ -78,6 +79,7 @@ func TestAttackBeyondAccess(t *testing.T) {
 // TestAttackTokenPassedOn: nothing that a caller proves who they are with ever
 // reaches a backend; what the operator configured for it does.
 func TestAttackTokenPassedOn(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"legacy", "modern"} {
 		t.Run(name, func(t *testing.T) {
 			b := newAsker(t)

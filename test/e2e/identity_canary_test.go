@@ -72,6 +72,7 @@ const (
 // dump of all its goroutines. Where one is made to leak, the same search finds
 // it.
 func TestCanarySecretsStayHidden(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	leaky := rig.NewBackend(t, map[string]rig.Script{"tools/call leak": func(c *rig.Call) {
 		c.Result(`{"content":[],"key":"` + c.Header.Get("X-Backend-Key") + `"}`)
@@ -195,6 +196,7 @@ func TestCanarySecretsStayHidden(t *testing.T) {
 // TestCanaryInTheLog: the log of the real binary is what the search reads: a
 // secret that a stranger has the gateway log is found there.
 func TestCanaryInTheLog(t *testing.T) {
+	t.Parallel()
 	g := guard(t, durable, "  one: { url: "+newAsker(t).URL+" }\n")
 	secrets := canaries{"key of nobody": nobodysKey}
 	if leak := secrets.find(g.Log()); len(leak) > 0 {

@@ -88,6 +88,7 @@ func changed(token, other string) string {
 // resource, or a key, opens the endpoint, in any of its methods and at any of
 // its addresses; what does not gets the challenge, and reaches no backend.
 func TestAttackWrongCredentialAtTheEndpoint(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	a := live(t, g)
@@ -170,6 +171,7 @@ func challenged(t *testing.T, g *guarded, r reply) {
 // TestAttackWrongCredentialAtThePages: nothing but the cookie of a session
 // opens a page, neither as that cookie nor in a header nor in the address.
 func TestAttackWrongCredentialAtThePages(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	a := live(t, g)
@@ -222,6 +224,7 @@ func TestAttackWrongCredentialAtThePages(t *testing.T) {
 // and so does one of a single backend; the documents need no token and may be
 // read by any web page.
 func TestChallengeAndMetadata(t *testing.T) {
+	t.Parallel()
 	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
 	for _, path := range []string{"", "/mcp", "/mcp/one"} {
 		r := send(t, newRequest(t, http.MethodGet, g.base+"/.well-known/oauth-protected-resource"+path, "", "Origin", "https://app.example"))
@@ -240,6 +243,7 @@ func TestChallengeAndMetadata(t *testing.T) {
 // TestStaticKeys: a key that names a person is that person; one that names
 // nobody has no pages, and so never gets a link.
 func TestStaticKeys(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	ann := rig.DialAs(t, g.Gateway.URL, linksOnly, annsKey)
@@ -269,6 +273,7 @@ func TestStaticKeys(t *testing.T) {
 // TestAnsweringTakesAScope: a credential for calling tools does not let what
 // holds it answer in its person's place, and hears which scope would.
 func TestAnsweringTakesAScope(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "  answer_scope: people:answer\n", "  one: { url: "+b.URL+" }\n")
 	ann := rig.DialAs(t, g.Gateway.URL, linksOnly, g.token("ann"))

@@ -66,6 +66,7 @@ func sheet(t testing.TB, g *guarded) string {
 // TestAttackDNSRebinding: under a name that is not the gateway's own, nothing
 // is served at any address, however the name is dressed up.
 func TestAttackDNSRebinding(t *testing.T) {
+	t.Parallel()
 	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
 	_, port, _ := strings.Cut(strings.TrimPrefix(g.base, "http://"), ":")
 	for _, p := range places(t, g) {
@@ -91,6 +92,7 @@ func TestAttackDNSRebinding(t *testing.T) {
 // TestAttackForwardedHeaders: from a peer that is no listed proxy, what
 // proxies say changes nothing: no address, no link, no redirect, no refusal.
 func TestAttackForwardedHeaders(t *testing.T) {
+	t.Parallel()
 	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
 	seen := func(t *testing.T, p place, headers ...string) string {
 		r := p.visit(t, g, headers...)
@@ -128,6 +130,7 @@ func TestAttackForwardedHeaders(t *testing.T) {
 // TestAttackBeforeAuthentication: a stranger who sends too much, or what would
 // swell, is turned away at once, and the gateway goes on.
 func TestAttackBeforeAuthentication(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	var packed bytes.Buffer

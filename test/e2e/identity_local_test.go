@@ -13,6 +13,7 @@ import (
 // has printed signs one browser in, once, when the person in it says so; and
 // nothing else signs anybody in.
 func TestAttackLocalLink(t *testing.T) {
+	t.Parallel()
 	g := rig.Start(t, "backends:\n  one: { url: "+newAsker(t).URL+" }\n")
 	base := strings.TrimSuffix(g.URL, "/mcp")
 	link := func() string {
@@ -99,6 +100,7 @@ func TestAttackLocalLink(t *testing.T) {
 // TestAttackSignIn: what comes back from a provider signs in only the browser
 // that was sent there, once, and only if all of it is the provider's.
 func TestAttackSignIn(t *testing.T) {
+	t.Parallel()
 	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
 	begin := func(t *testing.T) (*visitor, *url.URL) {
 		t.Helper()

@@ -24,6 +24,7 @@ func impersonators(g *guarded) map[string]string {
 // ann can do nothing with it: it is to them as if it did not exist. Ann's
 // session goes on.
 func TestAttackSessionOfAnother(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	for at, address := range map[string]string{"joined": g.Gateway.URL, "solo": g.Gateway.URL + "/one"} {
@@ -98,6 +99,7 @@ func TestAttackSessionOfAnother(t *testing.T) {
 // TestAttackStateOfAnother: the requestState of ann's call is worth nothing to
 // anybody else, who is told what they would be told of one that was made up.
 func TestAttackStateOfAnother(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	ann := rig.NewClient(t, g.Gateway.URL+"/one")
@@ -121,6 +123,7 @@ func TestAttackStateOfAnother(t *testing.T) {
 
 // TestAttackTaskOfAnother: nor is the id of ann's task.
 func TestAttackTaskOfAnother(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	g := guard(t, "", "  one: { url: "+k.URL+" }\n")
 	ann := rig.NewClient(t, g.Gateway.URL)
@@ -159,6 +162,7 @@ func TestAttackTaskOfAnother(t *testing.T) {
 // the tokens of her form. He gets what he would get had it never been, and
 // every attempt is on record.
 func TestAttackPageOfAnother(t *testing.T) {
+	t.Parallel()
 	b := newAsker(t)
 	g := guard(t, "", "  one: { url: "+b.URL+" }\n")
 	a := live(t, g)

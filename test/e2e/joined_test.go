@@ -50,6 +50,7 @@ func names(m wire.Message, key string) []string {
 // itself, are one list in a stable order, in pages that lose and repeat
 // nothing, in both eras.
 func TestJoinedListsArePaged(t *testing.T) {
+	t.Parallel()
 	many, want := toolNames("aa__", 900)
 	some, wantSome := toolNames("bb__", 600)
 	aa := rig.NewBackend(t, map[string]rig.Script{"tools/list": listing("tools", 400, many...)})
@@ -94,6 +95,7 @@ func TestJoinedListsArePaged(t *testing.T) {
 // TestPlainNamesCollide: with plain names the first backend has the name, the
 // other's item is hidden, and the log says so.
 func TestPlainNamesCollide(t *testing.T) {
+	t.Parallel()
 	serves := func(who string, tools ...string) *rig.Backend {
 		return rig.NewBackend(t, map[string]rig.Script{
 			"tools/list": listing("tools", 0, tools...),
@@ -115,6 +117,7 @@ func TestPlainNamesCollide(t *testing.T) {
 // TestDeadBackendIsNamed: a backend that cannot be reached is named in the
 // list's _meta and hides no other, in both eras; a call to it says so.
 func TestDeadBackendIsNamed(t *testing.T) {
+	t.Parallel()
 	good := rig.NewBackend(t, map[string]rig.Script{"tools/list": listing("tools", 0, tool("a")), "tools/call": echo})
 	dead := rig.NewBackend(t, nil)
 	dead.Kill()
@@ -138,6 +141,7 @@ func TestDeadBackendIsNamed(t *testing.T) {
 // TestToolFilters: what is not allowed, or denied, is neither listed nor
 // called, at either endpoint, in either era.
 func TestToolFilters(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/list": listing("tools", 0, tool("read_a"), tool("read_secret"), tool("write_a")),
 		"tools/call": func(c *rig.Call) { c.Result(`{"resultType":"complete"}`) },
@@ -192,6 +196,7 @@ func routed(t *testing.T) (g *rig.Gateway, one, two *rig.Backend) {
 // their exact URI, then by the template that says most; what is nobody's is
 // refused with -32602. No URI is changed.
 func TestJoinedRouting(t *testing.T) {
+	t.Parallel()
 	g, one, two := routed(t)
 	c, m := rig.Dial(t, g.URL, rig.AllCaps), rig.NewClient(t, g.URL)
 	eras := map[string]func(method, params string) wire.Message{
@@ -236,6 +241,7 @@ func TestJoinedRouting(t *testing.T) {
 // has the resource and its updates come on the client's own stream; a log
 // level reaches every backend, those opened later included.
 func TestJoinedSubscriptionsAndLevels(t *testing.T) {
+	t.Parallel()
 	g, one, two := routed(t)
 	c := rig.Dial(t, g.URL, rig.AllCaps)
 	own := c.Listen("")
@@ -279,6 +285,7 @@ func TestJoinedSubscriptionsAndLevels(t *testing.T) {
 // TestListChangesAreGathered: the changes of two backends at the same time
 // are told once, on the client's own stream, and the next list is new.
 func TestListChangesAreGathered(t *testing.T) {
+	t.Parallel()
 	g, one, two := routed(t)
 	c := rig.Dial(t, g.URL, rig.AllCaps)
 	own := c.Listen("")
@@ -313,6 +320,7 @@ func TestListChangesAreGathered(t *testing.T) {
 // itself, from what it asked each backend once, and its lists have what the
 // modern era demands.
 func TestModernDiscoverAndLists(t *testing.T) {
+	t.Parallel()
 	g, one, two := routed(t)
 	m := rig.NewClient(t, g.URL)
 	s := m.Modern(`"d"`, "server/discover", "{}", "{}")

@@ -15,6 +15,7 @@ import (
 // code that says why. When the journal is back, all of it works again, without
 // a restart, and what was kept before is still there.
 func TestCallsGoOnWithTheJournalStopped(t *testing.T) {
+	t.Parallel()
 	ask := func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", nameForm)
 		if a.Kind == wire.Failure {

@@ -28,6 +28,7 @@ func twice(refused chan<- wire.Message) rig.Script {
 // with a code, and the one that is open goes on; another session has its own
 // count (A7).
 func TestOpenQuestionsPerSession(t *testing.T) {
+	t.Parallel()
 	refused := make(chan wire.Message, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call twice": twice(refused),
@@ -59,6 +60,7 @@ func TestOpenQuestionsPerSession(t *testing.T) {
 // TestOpenQuestionsJoined: the limit of a session holds for all backends
 // behind it together.
 func TestOpenQuestionsJoined(t *testing.T) {
+	t.Parallel()
 	script := map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", formParams)
 		c.Result(`{"error":` + orNull(a.Field(a.Error)) + `}`)
@@ -85,6 +87,7 @@ func orNull(raw []byte) string {
 // TestOpenQuestionsPerPrincipal: the limit of a person holds over all their
 // sessions, and so does that of the gateway (A7, F17).
 func TestOpenQuestionsPerPrincipal(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"max_open_per_principal", "max_open"} {
 		t.Run(key, func(t *testing.T) {
 			refused := make(chan wire.Message, 1)
@@ -151,6 +154,7 @@ func TestRateOfQuestions(t *testing.T) {
 // TestCallsPerSession: a call beyond the limit of a session is refused, and
 // those in flight go on.
 func TestCallsPerSession(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo, "tools/call slow": func(c *rig.Call) {
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
@@ -179,6 +183,7 @@ func TestCallsPerSession(t *testing.T) {
 // TestBodyLimit: a body beyond limits.body_bytes gets 413 and reaches no
 // backend, in both eras; one within it passes.
 func TestBodyLimit(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo})
 	doors(t, b, "limits: { message_bytes: 100KiB, body_bytes: 100KiB }\n", func(t *testing.T, d door, _ *rig.Gateway) {
 		c, m := rig.Dial(t, d.URL, rig.AllCaps), rig.NewClient(t, d.URL)
@@ -204,6 +209,7 @@ func TestBodyLimit(t *testing.T) {
 // TestBadConfigurationStopsTheStart: a value that cannot be used stops the
 // program with status 1 and a message that names file, line and key (A3).
 func TestBadConfigurationStopsTheStart(t *testing.T) {
+	t.Parallel()
 	for text, key := range map[string]string{
 		"asks: { timeout: soon }\n":                "asks.timeout",
 		"asks:\n  max_open_per_session: 0\n":       "asks.max_open_per_session",

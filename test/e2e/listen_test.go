@@ -48,6 +48,7 @@ func newListener(t *testing.T, uri string) *listener {
 // first, everything on it has the client's own id, and closing it closes
 // those behind it.
 func TestModernSubscriptionJoined(t *testing.T) {
+	t.Parallel()
 	one, two := newListener(t, "x://a"), newListener(t, "y://b")
 	g := rig.Start(t, "backends:\n  one: { url: "+one.URL+" }\n  two: { url: "+two.URL+" }\n")
 	c := rig.NewClient(t, g.URL)
@@ -92,6 +93,7 @@ func TestModernSubscriptionJoined(t *testing.T) {
 // TestModernSubscriptionSolo: at a backend's own endpoint a subscription
 // passes as it is, under the client's own id.
 func TestModernSubscriptionSolo(t *testing.T) {
+	t.Parallel()
 	one, two := newListener(t, "x://a"), newListener(t, "y://b")
 	g := rig.Start(t, "backends:\n  one: { url: "+one.URL+" }\n  two: { url: "+two.URL+" }\n")
 	s := rig.NewClient(t, g.URL+"/one").Modern(`77`, "subscriptions/listen", `{"notifications":{"promptsListChanged":true,"vendor":1.10}}`, "{}")

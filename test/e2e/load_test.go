@@ -14,6 +14,7 @@ import (
 // TestParallelCalls: 64 calls at once on one session, each with its own form,
 // its own sampling and its own progress, each on its own stream.
 func TestParallelCalls(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		n := member(*c.Msg, c.Msg.Arguments, "n")
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(c.Msg.Field(c.Msg.MetaToken)) + `,"progress":` + n + `}}`)

@@ -29,6 +29,7 @@ func receiver(t *testing.T) (address string, posts chan *http.Request) {
 // A17: whoever is asked on a page is told: signed, with the link, and without
 // a word of the question.
 func TestSomebodyIsNotified(t *testing.T) {
+	t.Parallel()
 	address, posts := receiver(t)
 	b := newAsker(t)
 	g := rig.Start(t, "notify: { webhook: \""+address+"\", secret: "+notifySecret+" }\nbackends:\n  one: { url: "+b.URL+" }\n")
@@ -66,6 +67,7 @@ func TestSomebodyIsNotified(t *testing.T) {
 
 // A receiver that is not there is nobody else's problem.
 func TestDeadReceiverIsHarmless(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(nil)
 	address := server.URL
 	server.Close()

@@ -17,6 +17,7 @@ const linksOnly = `{"elicitation":{"url":{}}}`
 // A form that a legacy server asks reaches the person behind a client that
 // can only offer links, on its page, and the client hears when it is done.
 func TestFormOnItsPage(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", nameForm)
 		c.Result(`{"got":` + string(a.Field(a.Result)) + `}`)
@@ -54,6 +55,7 @@ const nameForm = `{"message":"Who are you?","requestedSchema":{"type":"object","
 // itself: the server sees one client that can be asked, and runs its tool in
 // as many rounds as it would have taken there.
 func TestFormOfModernBackendOnItsPage(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) {
 		if answers := wire.Get(c.Msg.Raw, c.Msg.Params, "inputResponses"); !answers.IsZero() {
 			equal(t, "the backend's state", c.Msg.Text(c.Msg.RequestState), "mine")

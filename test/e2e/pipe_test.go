@@ -45,6 +45,7 @@ func pipes(t *testing.T, scripts map[string]rig.Script, test func(t *testing.T, 
 // TestPipeCarriesCallsAndQuestions: a client that starts the gateway itself
 // calls, is asked every kind of question, and answers, all byte for byte.
 func TestPipeCarriesCallsAndQuestions(t *testing.T) {
+	t.Parallel()
 	scripts := map[string]rig.Script{
 		"tools/call echo": echo,
 		"tools/call lines": func(c *rig.Call) {
@@ -90,6 +91,7 @@ func TestPipeCarriesCallsAndQuestions(t *testing.T) {
 // TestPipeTakesWhatBelongsToNoCall: notifications and questions outside any
 // call come without being asked for: here the client always listens.
 func TestPipeTakesWhatBelongsToNoCall(t *testing.T) {
+	t.Parallel()
 	pipes(t, map[string]rig.Script{"tools/call echo": echo}, func(t *testing.T, p *rig.Pipe, b *rig.Backend, prefix string) {
 		p.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + prefix + `echo","arguments":{}}}`)
 		p.Next()
@@ -112,6 +114,7 @@ func TestPipeTakesWhatBelongsToNoCall(t *testing.T) {
 // TestPipeCancel: a cancelled call is cancelled at the backend and gets no
 // response; its question is withdrawn.
 func TestPipeCancel(t *testing.T) {
+	t.Parallel()
 	answered := make(chan wire.Message, 1)
 	pipes(t, map[string]rig.Script{
 		"tools/call echo": echo,
@@ -137,6 +140,7 @@ func TestPipeCancel(t *testing.T) {
 // success also in the middle of a call, whose question ends with an error
 // that says why.
 func TestPipeEndsWithItsInput(t *testing.T) {
+	t.Parallel()
 	pipes(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		c.Send(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":` + formParams + `}`)
 		<-c.Context.Done()
@@ -157,6 +161,7 @@ func TestPipeEndsWithItsInput(t *testing.T) {
 // TestPipeModern: modern requests need no session, are cancelled by
 // notification, and get their questions in results.
 func TestPipeModern(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{}, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call echo": func(c *rig.Call) { c.Result(`{"resultType":"complete","echo":1.10}`) },

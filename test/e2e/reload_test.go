@@ -32,6 +32,7 @@ func backends(pairs ...string) string {
 // in flight at a backend that stays, and its session, do not notice, and
 // joined sessions are told that their lists changed.
 func TestReloadAddsAndRemoves(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	script := map[string]rig.Script{
 		"tools/list":      listing("tools", 0, tool("echo")),
@@ -85,6 +86,7 @@ func TestReloadAddsAndRemoves(t *testing.T) {
 // TestReloadDrainsCalls: a call in flight at a backend that is taken out may
 // end within limits.drain.
 func TestReloadDrainsCalls(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	goes := rig.NewBackend(t, map[string]rig.Script{"tools/call slow": func(c *rig.Call) {
 		c.Send(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
@@ -112,6 +114,7 @@ func TestReloadDrainsCalls(t *testing.T) {
 // joined session goes on with it, a session of its own endpoint ends. What
 // cannot change without a restart is said to.
 func TestReloadChangesABackend(t *testing.T) {
+	t.Parallel()
 	before, after := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo}), rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo})
 	drain := "limits: { drain: 0s }\n"
 	g := rig.Start(t, drain+backends("one", before.URL, "two", before.URL))
@@ -134,6 +137,7 @@ func TestReloadChangesABackend(t *testing.T) {
 // and line, whether it is noticed by itself or on SIGHUP, and the old
 // configuration stays in force.
 func TestBrokenFileChangesNothing(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo, "tools/list": listing("tools", 0, tool("echo"))})
 	g := rig.Start(t, backends("one", b.URL, "two", b.URL))
 	c := rig.Dial(t, g.URL, rig.AllCaps)
@@ -164,6 +168,7 @@ func TestBrokenFileChangesNothing(t *testing.T) {
 // TestReloadsLoseNoCall: twenty reloads under a stream of calls, each of
 // which changes another backend, lose no call of the one that stays.
 func TestReloadsLoseNoCall(t *testing.T) {
+	t.Parallel()
 	b, other := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo}), rig.NewBackend(t, nil)
 	drain := "limits: { drain: 0s }\n"
 	g := rig.Start(t, drain+backends("one", b.URL, "zero", other.URL))
@@ -216,6 +221,7 @@ func TestReloadsLoseNoCall(t *testing.T) {
 // person end: the answer is still taken, and the result delivered, while
 // nothing new begins. It ends with success.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call ask": func(c *rig.Call) {
 			a := c.Ask(c.ID(), "elicitation/create", formParams)
@@ -264,6 +270,7 @@ func TestDrain(t *testing.T) {
 // TestDrainDeliversResults: the last response before the end arrives whole,
 // however it is sent.
 func TestDrainDeliversResults(t *testing.T) {
+	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
 	large := `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
 	hold := func(c *rig.Call) { started <- struct{}{}; <-release }
@@ -303,6 +310,7 @@ func TestDrainDeliversResults(t *testing.T) {
 // TestDrainEnds: what is still open when the time to drain is over is told
 // so: the backend's question and the client's call end with the reason.
 func TestDrainEnds(t *testing.T) {
+	t.Parallel()
 	answered := make(chan wire.Message, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		answered <- c.Ask(c.ID(), "elicitation/create", formParams)

@@ -26,6 +26,7 @@ func barred(t *testing.T, open *atomic.Bool) *rig.Backend {
 // a page of the gateway's either, is told the address in words, and calls again.
 // One that knows them gets the refusal as it is.
 func TestAPageThatIsWantedFirstIsToldInWords(t *testing.T) {
+	t.Parallel()
 	var open atomic.Bool
 	b := barred(t, &open)
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
@@ -59,6 +60,7 @@ func TestAPageThatIsWantedFirstIsToldInWords(t *testing.T) {
 // opens the page of the server's from there, and the repeated call has the
 // result. One that is held gets it in the same call.
 func TestAPageThatIsWantedFirstWaitsInTheInbox(t *testing.T) {
+	t.Parallel()
 	var open atomic.Bool
 	b := barred(t, &open)
 	doors(t, b, "clients: [{ name: Holder, hold: 50s }]\n", func(t *testing.T, d door, g *rig.Gateway) {

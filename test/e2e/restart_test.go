@@ -57,6 +57,7 @@ func crashed(t *testing.T, test func(t *testing.T, g *rig.Gateway, path, prefix 
 // answers on the page that they had open, the same call of the backend
 // completes, once, and the legacy client that reconnects gets its result.
 func TestLegacyCallSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	crashed(t, func(t *testing.T, g *rig.Gateway, path, prefix string, runs *atomic.Int64) {
 		c := rig.Dial(t, g.URL+path, rig.AllCaps)
 		s := c.Tool(prefix+"ask", "{}")
@@ -98,6 +99,7 @@ func TestLegacyCallSurvivesACrash(t *testing.T) {
 // A gateway that is restarted in good order loses as little: neither the
 // backend nor the client is told of an end that is none.
 func TestCallsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	crashed(t, func(t *testing.T, g *rig.Gateway, path, prefix string, runs *atomic.Int64) {
 		legacy, modern := rig.Dial(t, g.URL+path, rig.AllCaps), rig.NewClient(t, g.URL+path)
 		s := legacy.Tool(prefix+"ask", "{}")
@@ -134,6 +136,7 @@ func TestCallsSurviveARestart(t *testing.T) {
 
 // The client's own answer is taken after the restart as well.
 func TestLegacyClientAnswersAfterACrash(t *testing.T) {
+	t.Parallel()
 	crashed(t, func(t *testing.T, g *rig.Gateway, path, prefix string, runs *atomic.Int64) {
 		c := rig.Dial(t, g.URL+path, rig.AllCaps)
 		s := c.Tool(prefix+"ask", "{}")
@@ -157,6 +160,7 @@ func TestLegacyClientAnswersAfterACrash(t *testing.T) {
 // A modern client that was sent away with a question comes back to a gateway
 // that was restarted in between.
 func TestModernCallSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	crashed(t, func(t *testing.T, g *rig.Gateway, path, prefix string, runs *atomic.Int64) {
 		c := rig.NewClient(t, g.URL+path)
 		call := func(id, rest string) wire.Message {
@@ -176,6 +180,7 @@ func TestModernCallSurvivesACrash(t *testing.T) {
 
 // A call that became a task is polled across a crash.
 func TestTaskSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	for name, door := range map[string][2]string{"solo": {"/one", ""}, "joined": {"", "one__"}} {
 		t.Run(name, func(t *testing.T) {
 			runs := &atomic.Int64{}
@@ -215,6 +220,7 @@ func TestTaskSurvivesACrash(t *testing.T) {
 // A program that the gateway started dies with it: its question is abandoned,
 // and everybody is told.
 func TestQuestionOverStdioIsLostWithItsBackend(t *testing.T) {
+	t.Parallel()
 	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
 	c := rig.Dial(t, g.URL+"/one", rig.AllCaps)
 	s := c.Tool("ask", `{"method":"elicitation/create","params":`+nameForm+`}`)
@@ -243,6 +249,7 @@ func TestQuestionOverStdioIsLostWithItsBackend(t *testing.T) {
 
 // The same for a modern client that was sent away.
 func TestModernCallOverStdioIsLostWithItsBackend(t *testing.T) {
+	t.Parallel()
 	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
 	c := rig.NewClient(t, g.URL+"/one")
 	call := func(id, rest string) wire.Message {

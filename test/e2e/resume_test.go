@@ -52,6 +52,7 @@ func tell(c *rig.Client, m wire.Message) string {
 // event of a call, or after every one, sees each event once and in order when
 // it comes back, whether the rest was sent before or while it was away.
 func TestResumeAfterEachEvent(t *testing.T) {
+	t.Parallel()
 	next := make(chan struct{})
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call ready":  eventful(func() {}),
@@ -111,6 +112,7 @@ func TestResumeAfterEachEvent(t *testing.T) {
 // TestOwnStreamResumes: what a backend says outside any call while the client
 // does not follow its own stream is there when it comes back, once.
 func TestOwnStreamResumes(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.Dial(t, d.URL, rig.AllCaps)
@@ -133,6 +135,7 @@ func TestOwnStreamResumes(t *testing.T) {
 // TestResumeWhatIsNotThere: event ids of another session, and ids that nobody
 // gave, are refused, and show nothing of anybody's.
 func TestResumeWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ready": eventful(func() {})})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c, other := rig.Dial(t, d.URL, rig.AllCaps), rig.Dial(t, d.URL, rig.AllCaps)
@@ -162,6 +165,7 @@ func TestResumeWhatIsNotThere(t *testing.T) {
 // of another endpoint or one that was never opened; the backend's question
 // ends with an error, and so does its session.
 func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
 	answered := make(chan wire.Message, 1)
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call ask": func(c *rig.Call) {
@@ -214,6 +218,7 @@ func wantGone(t *testing.T, what string, c *rig.Client) {
 // with an id has it taken up by GET, not before the time that it named; the
 // call goes on, its question included.
 func TestUpstreamResume(t *testing.T) {
+	t.Parallel()
 	type stage struct {
 		last  string
 		after time.Duration // since the break
@@ -274,6 +279,7 @@ func TestUpstreamResume(t *testing.T) {
 // at its own endpoint, while the joined endpoint opens a new one at the next
 // call.
 func TestUpstreamSessionLost(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call echo": echo})
 	doors(t, b, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.Dial(t, d.URL, rig.AllCaps)

@@ -91,6 +91,7 @@ func signInThrough(t *testing.T, start func(testing.TB, string) *rig.Gateway) ma
 // although it can show forms; the backend gets what was typed, and nobody else
 // does (A6, F18). TestPlantedLeakIsFound shows that the search can find it.
 func TestCanaryPassword(t *testing.T) {
+	t.Parallel()
 	secrets := canaries{"password": typedPassword}
 	shown := signInThrough(t, rig.Start)
 	for _, where := range slices.Sorted(maps.Keys(shown)) {
@@ -106,6 +107,7 @@ func TestCanaryPassword(t *testing.T) {
 // TestSecretForms: what becomes of forms that ask for a secret, by the rule of
 // their backend and what there is to show them on (A6).
 func TestSecretForms(t *testing.T) {
+	t.Parallel()
 	const inline = `{"mode":"inline","prompt":"Enter API key:"}`
 	const formsOnly = `{"elicitation":{"form":{}}}`
 	const nested = `{"message":"m","requestedSchema":{"type":"object","properties":{"login":{"type":"object","properties":{"password":{"type":"string"}}}}}}`
@@ -140,6 +142,7 @@ func TestSecretForms(t *testing.T) {
 // TestFormSchemas: a form outside MCP's subset is rejected, noted or passed,
 // by the rule of its backend (A5).
 func TestFormSchemas(t *testing.T) {
+	t.Parallel()
 	const odd = `{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}}`
 	for _, k := range []struct {
 		rules        string
@@ -184,6 +187,7 @@ func TestFormSchemas(t *testing.T) {
 // TestInlineMode: the older inline mode is a form of one text, and its answer
 // is in content.value (F21).
 func TestInlineMode(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 2)
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", `{"mode":"inline","prompt":"Which city?"}`)
@@ -208,6 +212,7 @@ func TestInlineMode(t *testing.T) {
 // form of our own is shown as MCP has it (A6, F14). The server's tool runs in
 // as many rounds as it would have taken with the client alone.
 func TestApartBetweenModernPeers(t *testing.T) {
+	t.Parallel()
 	for name, params := range map[string]string{"secret": passwordForm, "definition": deployForm} {
 		t.Run(name, func(t *testing.T) {
 			b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) {

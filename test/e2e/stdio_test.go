@@ -26,6 +26,7 @@ func stdioDoors(t *testing.T, config, more string, test func(t *testing.T, d doo
 // TestStdioQuestionsAreCarried: a process asks every kind of question, and
 // gets the answer byte for byte.
 func TestStdioQuestionsAreCarried(t *testing.T) {
+	t.Parallel()
 	stdioDoors(t, "", "", func(t *testing.T, d door, _ *rig.Gateway) {
 		c := rig.Dial(t, d.URL, rig.AllCaps)
 		r := c.Tool(d.Prefix+"echo", treacherousLine).Final()
@@ -49,6 +50,7 @@ var treacherousLine = strings.ReplaceAll(treacherous, "\n", " ")
 // it belongs to the session, is answered by what it says, wherever it is
 // shown, and every call ends with its own answers (E9).
 func TestStdioParallelCalls(t *testing.T) {
+	t.Parallel()
 	for _, listens := range []bool{true, false} {
 		t.Run(fmt.Sprintf("own stream %t", listens), func(t *testing.T) {
 			stdioDoors(t, "", "", func(t *testing.T, d door, _ *rig.Gateway) {
@@ -116,6 +118,7 @@ func held(t *testing.T, c *rig.Client, tool string) *rig.Stream {
 // TestStdioNoise: what is no message on standard output, and anything on
 // standard error, is logged and harms no call; half a line is waited for.
 func TestStdioNoise(t *testing.T) {
+	t.Parallel()
 	stdioDoors(t, "", "", func(t *testing.T, d door, g *rig.Gateway) {
 		c, other := rig.Dial(t, d.URL, rig.AllCaps), rig.Dial(t, d.URL, rig.AllCaps)
 		waiting := held(t, c, d.Prefix+"wait")
@@ -165,6 +168,7 @@ func TestStdioOverlongLine(t *testing.T) {
 // fails no call, and an over-long question is refused: its id is the
 // server's, and none of ours.
 func TestStdioOverlongLineOfNoCall(t *testing.T) {
+	t.Parallel()
 	for tool, want := range map[string]string{"flood": `{"flooded":true}`, "shout": `{"shouted":true}`, "bigask": ""} {
 		t.Run(tool, func(t *testing.T) {
 			stdioDoors(t, "limits: { message_bytes: 1MiB }\n", "", func(t *testing.T, d door, _ *rig.Gateway) {
@@ -188,6 +192,7 @@ func TestStdioOverlongLineOfNoCall(t *testing.T) {
 // the words that it may have run; the question in it is withdrawn, other
 // sessions have processes of their own, and the next one starts anew.
 func TestStdioCrash(t *testing.T) {
+	t.Parallel()
 	stdioDoors(t, "", "", func(t *testing.T, d door, _ *rig.Gateway) {
 		for _, how := range []string{"crash", "half"} {
 			c, other := rig.Dial(t, d.URL, rig.AllCaps), rig.Dial(t, d.URL, rig.AllCaps)
@@ -212,6 +217,7 @@ func TestStdioCrash(t *testing.T) {
 
 // TestStdioProcessPerSession: a session has its own process, and keeps it.
 func TestStdioProcessPerSession(t *testing.T) {
+	t.Parallel()
 	stdioDoors(t, "", "", func(t *testing.T, d door, _ *rig.Gateway) {
 		one, two := rig.Dial(t, d.URL, rig.AllCaps), rig.Dial(t, d.URL, rig.AllCaps)
 		first := pid(t, one, d.Prefix+"pid")

@@ -106,6 +106,7 @@ func startTask(t *testing.T, c *rig.Client, tool string) string {
 // it, the backend its own, in the body and in Mcp-Name; all else passes as it
 // is.
 func TestTasksPassThrough(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	doors(t, k.Backend, "", func(t *testing.T, d door, _ *rig.Gateway) {
 		k.set(taskWorking)
@@ -149,6 +150,7 @@ func TestTasksPassThrough(t *testing.T) {
 // TestTasksRefused: what names no task of the caller, or comes from a client
 // that did not declare tasks, is refused and reaches no backend.
 func TestTasksRefused(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	doors(t, k.Backend, "", func(t *testing.T, d door, g *rig.Gateway) {
 		c := rig.NewClient(t, d.URL)
@@ -179,6 +181,7 @@ func TestTasksRefused(t *testing.T) {
 // joined endpoint each is found again, also in a subscription, where the
 // client hears of each under the id that it has for it.
 func TestTasksOfTwoBackends(t *testing.T) {
+	t.Parallel()
 	one, two := newKeeper(t), newKeeper(t)
 	two.set(taskDone)
 	g := rig.Start(t, "backends:\n  one: { url: "+one.URL+" }\n  two: { url: "+two.URL+" }\n")
@@ -211,6 +214,7 @@ func TestTasksOfTwoBackends(t *testing.T) {
 // TestTasksAreAdvertised: the joined endpoint says that it has tasks where a
 // backend does, a backend's own endpoint says what the backend says.
 func TestTasksAreAdvertised(t *testing.T) {
+	t.Parallel()
 	k, plain := newKeeper(t), rig.NewBackend(t, nil)
 	g := rig.Start(t, "backends:\n  one: { url: "+k.URL+" }\n  two: { url: "+plain.URL+" }\n")
 	for at, has := range map[string]bool{"": true, "/one": true, "/two": false} {
@@ -227,6 +231,7 @@ func TestTasksAreAdvertised(t *testing.T) {
 // TestTaskIDsOutliveTheGateway: a client that kept the id of a task finds the
 // task again after the gateway was restarted.
 func TestTaskIDsOutliveTheGateway(t *testing.T) {
+	t.Parallel()
 	k, other := newKeeper(t), rig.NewBackend(t, nil)
 	g := rig.Start(t, "backends:\n  one: { url: "+k.URL+" }\n  two: { url: "+other.URL+" }\n")
 	id := startTask(t, rig.NewClient(t, g.URL), "one__x")
@@ -242,6 +247,7 @@ func TestTaskIDsOutliveTheGateway(t *testing.T) {
 // at their backend's own endpoint, and are unknown at the joined one and to
 // modern clients.
 func TestLegacyTasksPassAtTheirBackend(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{
 		"tools/call": func(c *rig.Call) { c.Result(`{"task":{"taskId":"own","ttl":1.10}}`) },
 		"tasks/get":  func(c *rig.Call) { c.Result(`{"taskId":"own","ttl":1.10}`) },

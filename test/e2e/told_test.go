@@ -63,6 +63,7 @@ func askingOnce(runs *atomic.Int64) rig.Script {
 // of door: its call ends within a second with the link, it gets the same words
 // while nobody has answered, then the answer, once.
 func TestClientThatCannotBeAskedIsToldWhereToGo(t *testing.T) {
+	t.Parallel()
 	for _, server := range []string{"legacy", "modern"} {
 		t.Run(server+" server", func(t *testing.T) {
 			runs := &atomic.Int64{}
@@ -110,6 +111,7 @@ func TestClientThatCannotBeAskedIsToldWhereToGo(t *testing.T) {
 // A server may want a page of its own opened: the person sees the address on
 // the gateway's, and agrees there.
 func TestLinkForAClientThatCannotShowOne(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call x": func(c *rig.Call) {
 		a := c.Ask(c.ID(), "elicitation/create", `{"mode":"url","message":"Connect","url":"https://bank.example/connect?a=1","elicitationId":"e"}`)
 		c.Result(`{"content":[],"got":` + string(a.Field(a.Result)) + `}`)
@@ -132,6 +134,7 @@ func TestLinkForAClientThatCannotShowOne(t *testing.T) {
 
 // Of fifty calls that repeat one at the same time, one gets what came of it.
 func TestFiftyRepeatsAtOnce(t *testing.T) {
+	t.Parallel()
 	runs := &atomic.Int64{}
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call x": askingOnce(runs)})
 	doors(t, b, "asks: { burst: 1000 }\n", func(t *testing.T, d door, g *rig.Gateway) {
@@ -165,6 +168,7 @@ func TestFiftyRepeatsAtOnce(t *testing.T) {
 // What waits for one person is not another's, who makes the very same call;
 // the person themselves gets it, in another session too.
 func TestAttackRepeatedCallOfAnother(t *testing.T) {
+	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call x": askingOnce(&atomic.Int64{})})
 	g := guard(t, "", fmt.Sprintf("  one: { url: %q }\n", b.URL))
 	call := func(who string) wire.Message {
@@ -195,6 +199,7 @@ func TestAttackRepeatedCallOfAnother(t *testing.T) {
 // person answers afterwards, and the repeated call has the result of the one
 // run. A result that was there before is there afterwards as well.
 func TestToldCallSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	for name, stop := range map[string]func(t *testing.T, g *rig.Gateway){
 		"crash":   func(t *testing.T, g *rig.Gateway) { g.Kill(t) },
 		"restart": func(t *testing.T, g *rig.Gateway) { _ = g.Stop() },
@@ -240,6 +245,7 @@ func TestToldCallSurvivesARestart(t *testing.T) {
 // A program that the gateway started dies with it: the repeated call says so,
 // once, and the one after that starts anew.
 func TestToldCallOverStdioIsLost(t *testing.T) {
+	t.Parallel()
 	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
 	const args = `{"method":"elicitation/create","params":` + nameForm + `}`
 	dulls(t, g.URL+"/one", func(t *testing.T, call dull) {
