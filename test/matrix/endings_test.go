@@ -17,12 +17,10 @@ func cancelled(p pair, key string) []step {
 		}
 		return nil
 	}
-	job := peer.Job{Call: "block", Args: map[string]any{"key": key}, Cancel: true, Started: p.counted(key), Limit: limit}
+	job := p.job("block", map[string]any{"key": key})
+	job.Cancel, job.Started = true, p.counted(key)
 	if p.server.ours {
-		return []step{
-			{job, stopped},
-			{peer.Job{Call: "ended", Args: map[string]any{"key": key, "wait": 3000}, Limit: limit}, p.result(nil, "ended "+key)},
-		}
+		return []step{{job, stopped}, p.ended(key)}
 	}
 	job.Call, job.Args = "trigger-long-running-operation", map[string]any{"duration": 20, "steps": 100, "key": key}
 	return []step{
@@ -30,6 +28,11 @@ func cancelled(p pair, key string) []step {
 		{peer.Job{Exists: p.counted(key + ".cancelled"), Limit: 3000}, plain},
 		{peer.Job{Call: "echo", Args: map[string]any{"message": "hi"}, Limit: limit}, p.result(nil, "Echo: hi")},
 	}
+}
+
+// ended: the server knows that a call is over.
+func (p pair) ended(key string) step {
+	return step{p.job("ended", map[string]any{"key": key, "wait": 3000}), p.result(nil, "ended "+key)}
 }
 
 // plain wants a job that is no call to go well.
@@ -67,7 +70,8 @@ func withdrawn(p pair, key string) []step {
 	if !p.server.ours {
 		return gaveUp(p, key)
 	}
-	job := peer.Job{Call: "withdraw", Args: map[string]any{"key": key, "wait": 300}, Form: late(1200), Limit: limit}
+	job := p.job("withdraw", map[string]any{"key": key, "wait": 300})
+	job.Form = late(1200)
 	took := func(e peer.Entry) error {
 		if e.Result.Text() != "withdrawn" {
 			return fmt.Errorf("the question was not taken back")
@@ -96,7 +100,7 @@ func gaveUp(p pair, key string) []step {
 // timeout: whoever thinks for longer than the gateway gives them has not
 // answered.
 func timeout(p pair, key string) []step {
-	job, question, message := ask(key, []string{"form:Who?"}), "form Who? name", "Who?"
+	job, question, message := p.ask(key, []string{"form:Who?"}), "form Who? name", "Who?"
 	if !p.server.ours {
 		job, question = peer.Job{Call: "trigger-elicitation-request", Args: map[string]any{"key": key}, Limit: limit}, everyField
 		message = "Please provide inputs"

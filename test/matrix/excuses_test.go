@@ -11,7 +11,7 @@ import (
 // without. It holds only when the control failed in the same run: the same
 // thing at the same server, over the same transport and without a gateway, of
 // the same client in the era of that server, or of the client that the excuse
-// names.
+// names; at an agent, of a client of A2A.
 type excuse struct {
 	clients   []string // how their names begin
 	server    string   // how its name begins; empty for all
@@ -21,6 +21,14 @@ type excuse struct {
 }
 
 var excuses = []excuse{
+	{
+		clients: []string{""}, server: agentName, happening: "sampling",
+		why: "A2A has no sampling.",
+	},
+	{
+		clients: []string{""}, server: agentName, happening: "roots",
+		why: "A2A has no roots.",
+	},
 	{
 		clients: []string{"mcpdo"}, happening: "sampling",
 		why: "mcpdo answers no sampling.",
@@ -69,6 +77,9 @@ func excused(client, server, happening string) (excuse, bool) {
 
 // controlled gives the pair whose run without a gateway must have failed.
 func (x excuse) controlled(client string, s server) [2]string {
+	if s.agent {
+		return [2]string{"a2a-js 1.3.0 JSONRPC", s.name}
+	}
 	if x.control != "" {
 		return [2]string{x.control + " " + s.era, s.name}
 	}

@@ -136,13 +136,24 @@ func (p pair) answers(want string, asked ...string) func(peer.Entry) error {
 	}
 }
 
-func ask(key string, rounds ...[]string) peer.Job {
-	return peer.Job{Call: "ask", Args: map[string]any{"key": key, "rounds": rounds}, Limit: limit}
+// job calls one of our tools. An agent takes words, and data beside them.
+func (p pair) job(tool string, args map[string]any) peer.Job {
+	if p.server.agent {
+		args = map[string]any{"message": tool, "data": args}
+	}
+	return peer.Job{Call: tool, Args: args, Limit: limit}
+}
+
+func (p pair) ask(key string, rounds ...[]string) peer.Job {
+	return p.job("ask", map[string]any{"key": key, "rounds": rounds})
 }
 
 func progress(p pair, _ string) []step {
-	job := peer.Job{Call: "progress", Args: map[string]any{"steps": 3, "pause": 30}, Limit: limit}
-	text := "done"
+	job := p.job("progress", map[string]any{"steps": 3, "pause": 30})
+	text, want := "done", []float64{1, 2, 3}
+	if p.server.agent {
+		want = []float64{1, 2, 3, 4} // the first is that the task was taken
+	}
 	if !p.server.ours {
 		job.Call, job.Args = "trigger-long-running-operation", map[string]any{"duration": 0.3, "steps": 3}
 		text = "completed. Duration: 0.3 seconds, Steps: 3."
@@ -152,7 +163,7 @@ func progress(p pair, _ string) []step {
 		if !p.server.ours && slices.Contains(e.Asked, "roots") {
 			got = slices.Compact(slices.Sorted(slices.Values(got))) // client 2.4.0 counts the round as progress, too
 		}
-		if !p.client.HidesProgress && !slices.Equal(got, []float64{1, 2, 3}) {
+		if !p.client.HidesProgress && !slices.Equal(got, want) {
 			return fmt.Errorf("the progress is wrong")
 		}
 		return p.result(nil, text)(e)
@@ -172,16 +183,22 @@ func formed(r peer.Reply) func(p pair, key string) []step {
 			}
 			return []step{{peer.Job{Call: "trigger-elicitation-request", Args: map[string]any{"key": key}, Form: r, Limit: limit}, p.result([]string{everyField}, said)}}
 		}
-		job := ask(key, []string{"form:Who?"})
+		job := p.ask(key, []string{"form:Who?"})
 		job.Form = r
+		if p.server.agent && r.Action == "cancel" {
+			return p.taskCancelled(job, key)
+		}
 		raw, _ := json.Marshal([][]peer.Reply{{r}})
 		return []step{{job, p.answers(string(raw), "form Who? name")}}
 	}
 }
 
 func url(p pair, key string) []step {
+	if p.server.agent {
+		return ownPage(p, key)
+	}
 	if p.server.ours {
-		return []step{{ask(key, []string{"url"}), p.answers(`[[{"action":"accept"}]]`, "url Open https://example.com/auth?x=1")}}
+		return []step{{p.ask(key, []string{"url"}), p.answers(`[[{"action":"accept"}]]`, "url Open https://example.com/auth?x=1")}}
 	}
 	return []step{{trigger(key, false), p.result([]string{opened}, "completed the URL elicitation flow", "Elicitation ID: "+key)}}
 }
@@ -213,7 +230,8 @@ func required(p pair, key string) []step {
 		}
 		return p.result(e.Asked, "visited "+key)(e)
 	}
-	job := peer.Job{Call: "required", Args: map[string]any{"key": key}, Limit: limit, URL: peer.Reply{Action: "accept", Visit: "after"}}
+	job := p.job("required", map[string]any{"key": key})
+	job.URL = peer.Reply{Action: "accept", Visit: "after"}
 	legacy := p.client.Era == "legacy" && p.server.era == "legacy" && !p.client.AsksForPages
 	switch {
 	case !p.server.ours && legacy:
@@ -254,20 +272,20 @@ func sampling(p pair, key string) []step {
 		return []step{{job, p.result([]string{"sampling Resource trigger-sampling-request context: Capital? 33"}, `"model": "stub-model"`, `"text": "Paris"`)}}
 	}
 	const paris = `[[{"role":"assistant","model":"stub-model","stopReason":"endTurn","content":{"type":"text","text":"Paris"}}]]`
-	return []step{{ask(key, []string{"sampling"}), p.answers(paris, "sampling Capital? 10")}}
+	return []step{{p.ask(key, []string{"sampling"}), p.answers(paris, "sampling Capital? 10")}}
 }
 
 func roots(p pair, key string) []step {
 	if !p.server.ours {
 		return []step{{peer.Job{Call: "get-roots-list", Args: map[string]any{"key": key}, Limit: limit}, p.result(nil, "(1 total)", "file:///project")}}
 	}
-	return []step{{ask(key, []string{"roots"}), p.answers(`[[{"roots":[{"uri":"file:///project","name":"project"}]}]]`, "roots")}}
+	return []step{{p.ask(key, []string{"roots"}), p.answers(`[[{"roots":[{"uri":"file:///project","name":"project"}]}]]`, "roots")}}
 }
 
 // rounds has each form answered with its own message.
 func rounds(all ...[]string) func(p pair, key string) []step {
 	return func(p pair, key string) []step {
-		job := ask(key, all...)
+		job := p.ask(key, all...)
 		job.Form = peer.Reply{Action: "accept", Echo: true}
 		var asked []string
 		var want [][]peer.Reply
@@ -301,9 +319,13 @@ func twoRuns(p pair) int {
 	return 2
 }
 
-// four: the reference server asks once in a call, so there are four calls,
-// none of which is answered before all have asked.
+// four: the reference server asks once in a call, and an agent one thing at a
+// time, so there are four calls, none of which is answered before all have
+// asked.
 func four(p pair, key string) []step {
+	if p.server.agent {
+		return fourTasks(p, key)
+	}
 	if p.server.ours {
 		return rounds([]string{"form:A", "form:B", "form:C", "form:D"})(p, key)
 	}
@@ -318,7 +340,7 @@ func four(p pair, key string) []step {
 }
 
 func fourRuns(p pair) int {
-	if p.server.ours {
+	if p.server.ours && !p.server.agent {
 		return 1
 	}
 	return 4

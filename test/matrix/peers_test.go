@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ type server struct {
 	path    string
 	direct  peer.Target // without the gateway
 	ours    bool        // has our tools, and counts their runs; a tap counts the calls of others
+	agent   bool        // of A2A: its skills are our tools
 }
 
 func servers(t testing.TB, w *peer.World) []server {
@@ -32,22 +34,30 @@ func servers(t testing.TB, w *peer.World) []server {
 		{name: "server 2.4.0 modern HTTP", direct: at(w.V2), ours: true},
 		{name: "server-everything legacy HTTP", direct: at(w.Tap(t, w.EverythingHTTP))},
 		{name: "server-everything legacy stdio", direct: run(w.TapCommand(w.Node, w.Reference, "stdio")...)},
+		{name: agentName, direct: at(w.Agent), ours: true, agent: true},
 	}
 	for i := range list {
 		s := &list[i]
 		s.era = "legacy"
-		if strings.Contains(s.name, " modern") {
+		if strings.Contains(s.name, " modern") || s.agent {
 			s.era = "modern"
 		}
 		s.path = strings.ToLower(strings.NewReplacer(" ", "-", ".", "-", "everything", "all", "legacy", "old", "modern", "new").Replace(s.name))
-		if s.direct.URL != "" {
+		switch {
+		case s.agent:
+			s.backend = fmt.Sprintf("  %s: { url: %q, transport: a2a }\n", s.path, s.direct.URL)
+		case s.direct.URL != "":
 			s.backend = peer.Backend(s.path, s.direct.URL)
-		} else {
+		default:
 			s.backend = peer.Backend(s.path, s.direct.Command[0], s.direct.Command[1:]...)
 		}
 	}
 	return list
 }
+
+// agentName is the column of the agent, whose turns are rounds of the modern
+// era.
+const agentName = "a2a-js 1.3.0 agent"
 
 func clients(w *peer.World) []peer.Client {
 	named := func(c peer.Client, name string) peer.Client {
@@ -77,7 +87,7 @@ func controls(w *peer.World) []peer.Client {
 			altered(w.Script("client 2.4.0 mute "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Mute = true }),
 			altered(w.Script("client 2.4.0 anew "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Anew = true }))
 	}
-	return list
+	return append(list, w.A2A("JSONRPC"))
 }
 
 func altered(c peer.Client, alter func(*peer.Target)) peer.Client {

@@ -82,8 +82,12 @@ func (s *a2aSession) tools(context.Context) ([]string, error) {
 
 func (s *a2aSession) call(ctx context.Context, name string, args map[string]any, token string) (any, error) {
 	first := a2aMessage{Parts: []a2aPart{{Data: map[string]any{"tool": name, "arguments": args}}}}
-	if s.card.Name == "a2a-agent" { // our own has skills
-		first = a2aMessage{Parts: []a2aPart{{Data: args}}, Metadata: map[string]any{"skillId": name}}
+	if s.card.Name == "a2a-agent" { // our own has skills, and is told what a gateway would tell it
+		input := args
+		if own, ok := args["data"].(map[string]any); ok {
+			input = own
+		}
+		first = a2aMessage{Parts: []a2aPart{{Data: input}}, Metadata: map[string]any{"skillId": name}}
 		if said, ok := args["message"].(string); ok {
 			first.Parts = append(first.Parts, a2aPart{Text: said})
 		}

@@ -75,7 +75,6 @@ const skills = {
     count(key);
     task.status(TaskState.TASK_STATE_WORKING, [text('blocked')]);
     await task.cancelled;
-    ended(key).resolve('ended');
   },
   ended: async (task, { key, wait }) => {
     const first = await Promise.race([ended(key).promise, sleep(wait ?? 3_600_000, '')]);
@@ -113,8 +112,11 @@ class Running {
   async run(skill, input, said) {
     try {
       const result = await Promise.race([skills[skill](this, input, said), this.cancelled]);
-      if (result === undefined) this.status(TaskState.TASK_STATE_CANCELED);
-      else this.#complete(result);
+      if (result !== undefined) this.#complete(result);
+      else {
+        this.status(TaskState.TASK_STATE_CANCELED);
+        ended(input.key).resolve('ended');
+      }
     } catch (e) {
       this.status(TaskState.TASK_STATE_FAILED, [text(e.message)]);
     }

@@ -1,5 +1,6 @@
 // A client on @a2a-js/sdk, over the binding that its target's era names:
-// JSONRPC or HTTP+JSON. To our own agent it names a skill; to a gateway it
+// JSONRPC or HTTP+JSON. To our own agent it names a skill, and says what a
+// gateway would have it say: the arguments message and data; to a gateway it
 // names a tool in a data part. The plan that it takes is explained in
 // drive.mjs.
 import { ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
@@ -99,7 +100,7 @@ await drive(async (target, handlers) => {
   const client = await factory.createFromUrl(target.url);
   const card = await client.getAgentCard();
   const start = card.name === 'a2a-agent'
-    ? ({ name, arguments: args }) => user([text(args.message ?? name), data(args)], { metadata: { skillId: name } })
+    ? ({ name, arguments: args }) => user([text(args.message ?? name), data(args.data ?? args)], { metadata: { skillId: name } })
     : ({ name, arguments: args }) => user([data({ tool: name, arguments: args })]);
   return {
     client: { listTools: async () => ({ tools: card.skills.map((s) => ({ name: s.id })) }), close: async () => {} },
