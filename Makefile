@@ -56,7 +56,7 @@ e2e: binary ## Real clients and servers through the gateway, and many; the rest 
 
 .PHONY: matrix
 matrix: binary ## Every real client at every real server; the table goes to docs/compatibility.md
-	$(install) npm
+	$(install) npm a2a
 	$(summary) -name matrix -out $(OUT)/matrix.json -- env $(outer) \
 	  ANSWERBACK_TABLE=$(CURDIR)/docs/compatibility.md ANSWERBACK_TEXT=$(CURDIR)/$(OUT)/matrix.txt \
 	  bash -c 'go test -json -tags matrix -count $(RUNS) -parallel 4 -timeout 10m ./test/matrix/...; \

@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/answerback/answerback/test/peer"
@@ -46,6 +47,7 @@ func open(t testing.TB, ss []server) *house {
 	for _, s := range ss {
 		config += s.backend
 	}
+	config = "a2a: { enabled: true }\n" + config
 	return &house{
 		usual: rig.Start(t, peer.Plenty+config),
 		hasty: rig.Start(t, "asks: { rate_per_minute: 100000, burst: 10000, timeout: 1s }\n"+config),
@@ -53,17 +55,22 @@ func open(t testing.TB, ss []server) *house {
 }
 
 // target gives where a client goes.
-func (h *house) target(t testing.TB, s server, d door) peer.Target {
+func (h *house) target(t testing.TB, p pair, d door) peer.Target {
 	t.Helper()
+	gateway := h.usual
 	switch d {
 	case straight:
-		return s.direct
+		return p.server.direct
 	case pipe:
-		return peer.Target{Command: peer.StdioGateway(t, s.backend)}
+		return peer.Target{Command: peer.StdioGateway(t, p.server.backend)}
 	case hasty:
-		return peer.Target{URL: h.hasty.URL + "/" + s.path}
+		gateway = h.hasty
 	}
-	return peer.Target{URL: h.usual.URL + "/" + s.path}
+	url := gateway.URL
+	if p.client.Agents {
+		url = strings.TrimSuffix(url, "/mcp") + "/a2a"
+	}
+	return peer.Target{URL: url + "/" + p.server.path}
 }
 
 // errand is what happens between a client and a server at one door.

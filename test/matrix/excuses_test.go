@@ -51,6 +51,18 @@ var excuses = []excuse{
 		why: "The event stream declares no roots, and servers do not ask clients that have none.",
 	},
 	{
+		clients: []string{"a2a"}, happening: "sampling", control: "client 2.4.0 mute",
+		why: "A2A has no sampling, and servers do not ask clients that have none.",
+	},
+	{
+		clients: []string{"a2a"}, happening: "roots", control: "client 2.4.0 mute",
+		why: "A2A has no roots, and servers do not ask clients that have none.",
+	},
+	{
+		clients: []string{"a2a"}, server: "server-everything", happening: "server withdraws", control: "client 2.4.0 mute",
+		why: "What server-everything gives up is sampling, which A2A has not.",
+	},
+	{
 		clients: []string{"event stream"}, server: "go-sdk legacy stdio", happening: "page to visit first (-32042)", control: "client 2.4.0 anew",
 		why: "Each call of the event stream is a session of its own, with which the process ends that has the page.",
 	},

@@ -108,7 +108,7 @@ func (b *book) run(t *testing.T, gateways *house, list []*errand) {
 	c := list[0].pair.client
 	var targets []peer.Target
 	for _, e := range list {
-		to := gateways.target(t, e.pair.server, e.door)
+		to := gateways.target(t, e.pair, e.door)
 		to.Jobs = e.jobs()
 		targets = append(targets, to)
 	}

@@ -76,6 +76,10 @@ func clients(w *peer.World) []peer.Client {
 		w.MCPDo("modern"),
 		w.Front("module"),
 		w.Front("fetch"),
+		w.A2A("JSONRPC"),
+		w.A2A("HTTP+JSON"),
+		w.A2ACommandLine("JSONRPC"),
+		w.A2ACommandLine("HTTP+JSON"),
 	}
 }
 
@@ -87,7 +91,7 @@ func controls(w *peer.World) []peer.Client {
 			altered(w.Script("client 2.4.0 mute "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Mute = true }),
 			altered(w.Script("client 2.4.0 anew "+era, "client-v2.mjs", era), func(to *peer.Target) { to.Anew = true }))
 	}
-	return append(list, w.A2A("JSONRPC"))
+	return list
 }
 
 func altered(c peer.Client, alter func(*peer.Target)) peer.Client {

@@ -16,7 +16,7 @@ import (
 // A2ACommandLine is a2a-go's command line over a binding, JSONRPC or HTTP+JSON:
 // a command for each message.
 func (w *World) A2ACommandLine(binding string) Client {
-	return Client{Name: "a2a-go 2.4.0 " + binding, Era: "modern", Tour: func(t testing.TB, targets []Target) []Report {
+	return Client{Name: "a2a-go 2.4.0 " + binding, Era: "modern", Agents: true, Tour: func(t testing.TB, targets []Target) []Report {
 		t.Helper()
 		program := w.A2AProgram(t)
 		return visitAll(t, targets, a2aFailure, func(ctx context.Context, to Target, watch *watcher) (session, error) {

@@ -149,6 +149,7 @@ type Client struct {
 	AsksForPages     bool // takes error -32042 for a question, and calls again by itself
 	LosesLast        bool // over stdio, loses progress that comes at once with the result
 	TellsOfPages     bool // takes error -32042 for a result that leads to the page
+	Agents           bool // speaks A2A, and goes where the gateway is an agent
 	CancelsOnPipes   bool // tells a server that it gave a call up over stdio, but not over HTTP
 }
 
@@ -181,7 +182,7 @@ func (w *World) Front(with string) Client {
 // of a task is a round of the modern era.
 func (w *World) A2A(binding string) Client {
 	c := w.Script("a2a-js 1.3.0 "+binding, "a2a-client.mjs", binding)
-	c.Era = "modern"
+	c.Era, c.Agents = "modern", true
 	return c
 }
 

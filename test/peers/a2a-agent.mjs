@@ -54,6 +54,7 @@ const skills = {
     for (const [question, more] of rounds) {
       if (more) throw new Error('an agent asks one thing at a time');
       const [kind, message] = question.split(':');
+      if (!kinds[kind]) throw new Error(`A2A has no word for ${kind}`);
       got.push([await kinds[kind](task, message, key)]);
     }
     return JSON.stringify(got);

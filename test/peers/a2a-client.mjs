@@ -97,7 +97,7 @@ function waits(state) {
 
 await drive(async (target, handlers) => {
   const factory = new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { preferredTransports: [target.era] }));
-  const client = await factory.createFromUrl(target.url);
+  const client = await factory.createFromUrl(`${target.url}/`); // it looks for the card beside the last part of a path
   const card = await client.getAgentCard();
   const start = card.name === 'a2a-agent'
     ? ({ name, arguments: args }) => user([text(args.message ?? name), data(args.data ?? args)], { metadata: { skillId: name } })
