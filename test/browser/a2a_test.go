@@ -3,56 +3,79 @@
 package browser
 
 import (
-	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2aclient"
-
+	"github.com/answerback/answerback/test/peer"
 	"github.com/answerback/answerback/test/rig"
 )
 
-// TestConnectThroughA2A: an agent's client sends a message to a server that
-// knows nobody. Its task is auth-required with an address, ann signs in at a
-// third party behind it and agrees there, and the task completes by itself. The
-// tool ran once.
-func TestConnectThroughA2A(t *testing.T) {
+// TestConnectOverA2A: ann's client, on @a2a-js/sdk, has a tool run at a server
+// that knows nobody. Its task is auth-required and names an address; ann signs
+// in at a third party and agrees there, and the task completes by itself,
+// having run once. Nobody sends it another message.
+func TestConnectOverA2A(t *testing.T) {
 	t.Parallel()
-	server, at := protected(t)
-	s := newStage(t, "  tracker: { url: "+at+", grant: { kind: oauth } }\n", "a2a: { enabled: true }\n")
+	b, at := protected(t)
+	s := newStage(t, "  board: { url: "+at+", grant: { kind: oauth } }\n", "a2a: { enabled: true }\n")
 	ann, _ := s.signIn("ann", "/")
-	ctx, cancel := context.WithTimeout(context.Background(), 5*rig.Patience)
-	defer cancel()
-	ctx = a2aclient.AttachServiceParams(ctx, a2aclient.ServiceParams{"Authorization": {"Bearer " + s.token("ann")}})
-	endpoint := a2a.NewAgentInterface(strings.TrimSuffix(s.gateway.URL, "/mcp")+"/a2a/tracker", a2a.TransportProtocolJSONRPC)
-	client, err := a2aclient.NewFromEndpoints(ctx, []*a2a.AgentInterface{endpoint})
-	if err != nil {
-		t.Fatal(err)
+	task := s.follow("ann", "board", "search")
+	q := task.until("TASK_STATE_AUTH_REQUIRED")
+	if !strings.Contains(q.Said, q.URL) || !strings.HasPrefix(q.URL, s.base+"/") {
+		t.Fatalf("the task says %q and leads to %q", q.Said, q.URL)
 	}
-	ask := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"tool": "search"}))
-	last := ""
-	for e, err := range client.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: ask}) {
-		if err != nil {
-			t.Fatal(err)
+	contains(t, ann.open(q.URL), "board", "search", "127.0.0.2")
+	s.logInAndAllow(ann, "ann", b)
+	task.until("TASK_STATE_COMPLETED")
+	equal(t, "the result", task.artifact, "found by u-ann")
+	task.until("over")
+	equal(t, "the runs", fmt.Sprint(b.Count("tools/call")), "1")
+}
+
+// following is what somebody's client of A2A sees of its task.
+type following struct {
+	t        testing.TB
+	lines    <-chan string
+	artifact string
+}
+
+// sight is one thing that it sees; a2a-follow.mjs prints them.
+type sight struct{ State, Said, URL, Artifact string }
+
+// follow has a client of A2A start a tool for somebody.
+func (s *stage) follow(who, backend, tool string) *following {
+	s.t.Helper()
+	h := home(s.t)
+	cmd := exec.Command(h.node, filepath.Join(h.dir, "a2a-follow.mjs"), s.base+"/a2a/"+backend, tool, s.token(who))
+	cmd.Stderr = s.t.Output()
+	return &following{t: s.t, lines: peer.Output(s.t, cmd)}
+}
+
+// until waits for a state of the task.
+func (f *following) until(state string) sight {
+	f.t.Helper()
+	late := time.After(rig.Patience)
+	for seen := []string(nil); ; {
+		var line string
+		select {
+		case line = <-f.lines:
+		case <-late:
 		}
-		switch e := e.(type) {
-		case *a2a.TaskArtifactUpdateEvent:
-			last = e.Artifact.Parts[0].Text()
-		case *a2a.TaskStatusUpdateEvent:
-			if e.Status.State == a2a.TaskStateAuthRequired {
-				ann.open(linkIn(t, e.Status.Message.Parts[0].Text()))
-				s.goOn(ann)
-				ann.fill("Name", "ann")
-				ann.fill("Password", "ann-password")
-				ann.press("Log in")
-				contains(t, ann.press("Allow"), "Your account is connected")
-			} else if e.Status.State.Terminal() && e.Status.State != a2a.TaskStateCompleted {
-				t.Fatalf("the task is %s", e.Status.State)
-			}
+		var now sight
+		if err := json.Unmarshal([]byte(line), &now); err != nil {
+			f.t.Fatalf("the task was not %s, but %q and then %q", state, seen, line)
 		}
-	}
-	if n := server.Count("tools/call"); n != 1 || !strings.Contains(last, "found by u-ann") {
-		t.Errorf("it ran %d times and gave %s", n, last)
+		if now.Artifact != "" {
+			f.artifact += now.Artifact
+		}
+		if now.State == state {
+			return now
+		}
+		seen = append(seen, line)
 	}
 }

