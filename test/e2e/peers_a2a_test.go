@@ -4,11 +4,13 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/answerback/answerback/test/peer"
+	"github.com/answerback/answerback/test/rig"
 )
 
 // TestPeersA2ADirect: the clients of A2A and the agent on a2a-js do with each
@@ -92,4 +94,32 @@ func a2aSteps(w *peer.World, id string) (list []step, counted []string) {
 			}
 		}},
 	}, counted
+}
+
+// TestPeersA2AEcho: the agent of a2a-go's command line, which has no skills and
+// speaks HTTP+JSON alone, is called through the gateway by clients of every
+// kind.
+func TestPeersA2AEcho(t *testing.T) {
+	w := peer.NewWorld(t)
+	serve := exec.Command("sh", "-c", `exec "$0" serve --echo --port 0 2>&1`, w.A2AProgram(t))
+	at, ok := strings.CutPrefix(peer.FirstLine(t, serve), "Listening on ")
+	if !ok {
+		t.Fatalf("the agent does not say where it listens, but %q", at)
+	}
+	g := rig.Start(t, "a2a: { enabled: true }\nbackends:\n  echo: { url: \"http://"+at+"\", transport: a2a }\n")
+	for _, c := range []peer.Client{
+		peer.GoSDK("2025-11-25"), peer.GoSDK("2026-07-28"), w.Front("fetch"), w.A2A("JSONRPC"), w.A2ACommandLine("HTTP+JSON"),
+	} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			to := peer.Target{URL: g.URL + "/echo", Jobs: []peer.Job{{Call: "message", Args: map[string]any{"message": "hello " + c.Name}}}}
+			if c.Agents {
+				to.URL = strings.TrimSuffix(g.URL, "/mcp") + "/a2a/echo"
+			}
+			rep := c.Tour(t, []peer.Target{to})[0]
+			if rep.Error != nil || len(rep.Results) != 1 || rep.Results[0].Error != nil || rep.Results[0].Result.Text() != "hello "+c.Name {
+				t.Errorf("%+v", rep)
+			}
+		})
+	}
 }
