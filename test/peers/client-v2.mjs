@@ -23,6 +23,12 @@ await drive(async (target, handlers) => {
   return {
     client,
     negotiated: () => ({ era: client.getProtocolEra(), version: client.getNegotiatedProtocolVersion() }),
-    call: (params, options) => client.callTool(params, options),
+    call: (params, options) => client.callTool(params, { ...options, onprogress: (p) => told(p) && options.onprogress(p) }),
   };
 });
+
+// told says whether a server told of progress: the SDK reports each round as
+// well, at a moment when no request is open that could be cancelled.
+function told({ message }) {
+  return !message?.startsWith('Fulfilling input required by ');
+}
