@@ -124,7 +124,7 @@ func (t *table) plain() string {
 	for _, c := range t.clients {
 		for _, s := range t.servers {
 			at := t.at(c, s)
-			fmt.Fprintf(&b, "%-20s %-31s passed %-12s", c, s, t.numbers(at.passed))
+			fmt.Fprintf(&b, "%-22s %-31s passed %-12s", c, s, t.numbers(at.passed))
 			if len(at.excused) > 0 {
 				fmt.Fprintf(&b, " excused %s", t.numbers(at.excused))
 			}
