@@ -337,6 +337,22 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
+// protocols are words of the protocols that surfaces and backends speak.
+var protocols = regexp.MustCompile(`(?i)\ba2a\b|\blegacy\b|\bmodern\b|\beras?\b|event.stream|2025-11-25|2026-07-28`)
+
+// TestTheCoreKnowsNoProtocol: a new way in or out changes nothing in the core
+// or in the language of forms.
+func TestTheCoreKnowsNoProtocol(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.test || !under(f.dir, []string{"internal/exchange", "form"}) || under(f.dir, []string{"form/formdoc", "form/formtest"}) {
+			continue
+		}
+		if m := protocols.FindString(f.text); m != "" {
+			t.Errorf("%s says %q: what a protocol calls things is for surfaces and backends to know", f.path, m)
+		}
+	}
+}
+
 func TestNothingIsLeftForLater(t *testing.T) {
 	for _, f := range goFiles(t) {
 		// An expression takes long to see that there is nothing to find.

@@ -10,7 +10,7 @@ import (
 
 // FromRequested turns the requestedSchema of an MCP elicitation, and the
 // message that comes with it, into a form that asks the same. All spellings of
-// choices are understood, legacy enumNames included. Beyond MCP's subset it
+// choices are understood, the older enumNames included. Beyond MCP's subset it
 // takes what the form language can say (pattern, multipleOf, exclusive bounds,
 // further formats) and ignores annotations, and a default that is not a value
 // of its field; everything else is refused rather than dropped, since the asker
@@ -268,8 +268,8 @@ func (r requested) stringProperty(f *Field, n *node, known map[string]take) {
 		var values, names []string
 		known["enum"] = func(path string, m *node) {
 			r.texts(&values)(path, m)
-			if legacy := n.member("enumNames"); legacy != nil {
-				r.texts(&names)(strings.TrimSuffix(path, "enum")+"enumNames", legacy)
+			if older := n.member("enumNames"); older != nil {
+				r.texts(&names)(strings.TrimSuffix(path, "enum")+"enumNames", older)
 				if len(names) != len(values) {
 					r.add(strings.TrimSuffix(path, "enum")+"enumNames", "has %d names for %d values", len(names), len(values))
 					return

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -128,7 +129,7 @@ func (c *content) file(p *a2a.Part, raw []byte, of string) {
 		return
 	}
 	c.item("resource")
-	uri := "a2a:" + url.PathEscape(of) + "/" + url.PathEscape(or(p.Filename, "file"))
+	uri := "a2a:" + url.PathEscape(of) + "/" + url.PathEscape(cmp.Or(p.Filename, "file"))
 	c.b = wire.AppendString(append(c.b, `,"resource":{"uri":`...), uri)
 	c.member("mimeType", p.MediaType)
 	c.b = append(append(append(c.b, `,"blob":"`...), data...), `"}}`...)
@@ -144,7 +145,7 @@ func (c *content) link(p *a2a.Part, to string) {
 	}
 	c.item("resource_link")
 	c.member("uri", to)
-	c.member("name", or(p.Filename, u.Host+u.Path))
+	c.member("name", cmp.Or(p.Filename, u.Host+u.Path))
 	c.member("mimeType", p.MediaType)
 	c.b = append(c.b, '}')
 }

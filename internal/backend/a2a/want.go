@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -69,7 +70,7 @@ func (r *run) authRequired(ctx context.Context) (contract.Reply, error) {
 		return r.unaskable(ctx)
 	case r.b.cfg.Credentials == nil:
 		r.cancelTask(ctx)
-		return r.failed(or(r.task.words(), "The agent wants an authorization, and does not say where it is given."))
+		return r.failed(cmp.Or(r.task.words(), "The agent wants an authorization, and does not say where it is given."))
 	}
 	why := contract.Challenge{Status: http.StatusUnauthorized}
 	if r.b.cfg.Credentials.Refused(ctx, r.who, r.agent.tap.authorization(), why) && !r.again {
@@ -164,13 +165,6 @@ func (r *run) unaskable(ctx context.Context) (contract.Reply, error) {
 	return r.failed("The agent asks something, and nobody can be asked here. Where you know the answer, call again with it in the message. The agent says: " + r.task.words())
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 var address = regexp.MustCompile("https?://[^\\s<>\"'`]+")
 
 // pageOf gives the parameters of the question that sends a person to the page
@@ -179,7 +173,7 @@ func pageOf(m *a2a.Message) []byte {
 	if m == nil {
 		return nil
 	}
-	said := or(words(m), "The agent wants an authorization to go on.")
+	said := cmp.Or(words(m), "The agent wants an authorization to go on.")
 	var found []string
 	for _, p := range m.Parts {
 		if p == nil {
