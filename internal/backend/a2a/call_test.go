@@ -81,11 +81,23 @@ func TestArtifactsAreTheResult(t *testing.T) {
 // TestProgressIsTold: what the agent says on the way reaches a client that
 // wants to know, in order.
 func TestProgressIsTold(t *testing.T) {
+	heard := make(chan struct{}) // who polls must have seen the task at work
 	each(t, map[string]rig.AgentScript{"work": func(tn *rig.Turn) {
 		tn.Is(a2a.TaskStateWorking, a2a.NewTextPart("Looking"))
+		select {
+		case <-heard:
+		case <-tn.Context.Done():
+		}
 		tn.Done(a2a.NewTextPart("ok"))
 	}}, func(t *testing.T, _ *rig.Agent, b *Backend, kind rig.AgentKind) {
 		c := newClient(t, b, ann)
+		go func() {
+			select {
+			case <-c.wake:
+				heard <- struct{}{}
+			case <-t.Context().Done():
+			}
+		}()
 		c.result("work")
 		all := strings.Join(c.told(), "\n")
 		if kind.Streaming {
