@@ -73,15 +73,21 @@ func (k *carried) standing(e *Entry, kind ask.Kind, to contract.Peer) exchange.S
 	return s
 }
 
-// ways says who is asked a question of this kind, and how they are reached.
-func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee, desk.Ways) {
+// ways says who is asked a question of this kind, and how they are reached. The
+// error is for one that only a page is left for, and none of whose calls may
+// wait for that.
+func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee, desk.Ways, *ask.Error) {
 	a, s := k.asker, k.standing(e, kind, to)
 	reach := s.Reach()
 	whom := ask.Addressee{Principal: a.who}
 	if s.Group && kind == ask.Form {
 		whom = ask.Addressee{Group: e.AnsweredBy}
 	} else if reach.Page {
-		reach.Page = k.admit()
+		full := k.admit()
+		if full != nil && !reach.Client && !reach.Link {
+			return whom, desk.Ways{}, full
+		}
+		reach.Page = full == nil
 	}
 	w := desk.Ways{Page: reach.Page}
 	if reach.Client {
@@ -100,18 +106,27 @@ func (k *carried) ways(e *Entry, kind ask.Kind, to contract.Peer) (ask.Addressee
 			w.Doubt = a.manner.Doubt
 		}
 	}
-	return whom, w
+	return whom, w, nil
 }
 
 // admit makes room for the calls that may have to outlive their requests. It
-// is false where there is none for any of them.
-func (k *carried) admit() (some bool) {
+// is nil where there is room for one of them.
+func (k *carried) admit() *ask.Error {
+	full, some := ask.Errorf(ask.NoClient, "No client is available: no call waits for this question."), false
 	for _, c := range k.calls {
-		if c.pk != nil && c.pk.Admit() == nil {
+		if c.pk == nil {
+			continue
+		}
+		if err := c.pk.Admit(); err != nil {
+			full = ask.From(err)
+		} else {
 			some = true
 		}
 	}
-	return some
+	if some {
+		return nil
+	}
+	return full
 }
 
 // maxMessage bounds how much of a question is repeated to a client, in bytes.

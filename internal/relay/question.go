@@ -85,6 +85,14 @@ func (a asker) carry(q *contract.Question, to contract.Peer, calls ...*call) {
 		a.turnDown(q, p.apart)
 		return
 	}
+	whom, ways, full := k.ways(e, kind, to)
+	if ways.Client == nil && ways.Link == nil && !ways.Page {
+		inform(to, kind, params, "")
+	}
+	if full != nil {
+		a.turnDown(q, full)
+		return
+	}
 	// A question that may be any of several calls' ends with none of them in
 	// particular: only an ask with one call ends with it.
 	if len(calls) == 1 && !calls[0].opens(k) {
@@ -93,10 +101,6 @@ func (a asker) carry(q *contract.Question, to contract.Peer, calls ...*call) {
 	}
 	for _, c := range calls {
 		c.clock.pause()
-	}
-	whom, ways := k.ways(e, kind, to)
-	if ways.Client == nil && ways.Link == nil && !ways.Page {
-		inform(to, kind, params, "")
 	}
 	by := k.waits(to)
 	by.Note = p.note

@@ -196,7 +196,7 @@ func (x *revival) carry(group []desk.Stored, c *call, questions []*contract.Ques
 				k.waitsOnPage(&s.Ask)
 			}
 		} else {
-			_, ways = k.ways(x.entry, s.Ask.Kind, to(i))
+			_, ways, _ = k.ways(x.entry, s.Ask.Kind, to(i)) // without a way it waits for its client
 		}
 		revived[i] = desk.Revived{Asker: desk.Asker{Settled: k.settle}, Ways: ways}
 	}

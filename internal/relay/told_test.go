@@ -285,3 +285,23 @@ func TestToldCallsAfterARestart(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsThatWaitOnPagesAreBounded: beyond its caller's limit a call is not
+// kept waiting for a page, and its server hears that there are too many.
+func TestCallsThatWaitOnPagesAreBounded(t *testing.T) {
+	eras(t, func(t *testing.T, r *Relay, _ *atomic.Int64, c caller) {
+		park(t, r, 2, c.kept)
+		call := func(who contract.Caller, n int) string {
+			return string(c.call(who, "tools/call", fmt.Sprintf(`,"arguments":{"n":%d}`, n), "").Body)
+		}
+		for n := range 2 {
+			if got := call(alice, n); !strings.Contains(got, "Do not call again until") {
+				t.Errorf("call %d: %s", n, got)
+			}
+		}
+		if got := call(alice, 2); !strings.Contains(got, "too_many_open") {
+			t.Errorf("one too many: %s", got)
+		}
+		c.close()
+	})
+}
