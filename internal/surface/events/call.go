@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -82,9 +83,17 @@ func (c *call) run() {
 	if session != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
-		session.Close(ctx, callOver)
+		session.Close(ctx, c.ended())
 	}
 	c.end(callOver)
+}
+
+// ended says why the session is not needed any more: the call may have been
+// stopped before there was one.
+func (c *call) ended() *ask.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.why, callOver)
 }
 
 // opened takes the session. It is false where the call was stopped before.
