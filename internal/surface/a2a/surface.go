@@ -63,23 +63,17 @@ func (c *Config) check() error {
 }
 
 func (c *Config) setDefaults() {
-	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
-	setDefault(&c.MaxTask, 512<<10)
-	setDefault(&c.MaxTasks, 10_000)
-	setDefault(&c.MaxTasksPerPrincipal, 100)
-	setDefault(&c.MaxPast, 100)
-	setDefault(&c.Attempts, 3)
-	setDefault(&c.Cap, 24*time.Hour)
-	setDefault(&c.Keep, 24*time.Hour)
-	setDefault(&c.KeepAlive, 15*time.Second)
+	entry.SetDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	entry.SetDefault(&c.MaxTask, 512<<10)
+	entry.SetDefault(&c.MaxTasks, 10_000)
+	entry.SetDefault(&c.MaxTasksPerPrincipal, 100)
+	entry.SetDefault(&c.MaxPast, 100)
+	entry.SetDefault(&c.Attempts, 3)
+	entry.SetDefault(&c.Cap, 24*time.Hour)
+	entry.SetDefault(&c.Keep, 24*time.Hour)
+	entry.SetDefault(&c.KeepAlive, 15*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-}
-
-func setDefault[T int | time.Duration](v *T, to T) {
-	if *v <= 0 {
-		*v = to
 	}
 }
 

@@ -65,23 +65,17 @@ func (c *Config) check() error {
 }
 
 func (c *Config) setDefaults() {
-	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
-	setDefault(&c.MaxCalls, 10_000)
-	setDefault(&c.MaxCallsPerPrincipal, 100)
-	setDefault(&c.MaxEvents, 1024)
-	setDefault(&c.MaxEventBytes, 1<<20)
-	setDefault(&c.MaxPastBytes, 4<<20)
-	setDefault(&c.KeepAlive, 15*time.Second)
-	setDefault(&c.Linger, 2*time.Minute)
-	setDefault(&c.Keep, 10*time.Minute)
+	entry.SetDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	entry.SetDefault(&c.MaxCalls, 10_000)
+	entry.SetDefault(&c.MaxCallsPerPrincipal, 100)
+	entry.SetDefault(&c.MaxEvents, 1024)
+	entry.SetDefault(&c.MaxEventBytes, 1<<20)
+	entry.SetDefault(&c.MaxPastBytes, 4<<20)
+	entry.SetDefault(&c.KeepAlive, 15*time.Second)
+	entry.SetDefault(&c.Linger, 2*time.Minute)
+	entry.SetDefault(&c.Keep, 10*time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-}
-
-func setDefault[T int | time.Duration](v *T, to T) {
-	if *v <= 0 {
-		*v = to
 	}
 }
 

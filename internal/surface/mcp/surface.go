@@ -63,23 +63,17 @@ func (c *Config) check() error {
 }
 
 func (c *Config) setDefaults() {
-	setDefault(&c.MaxBody, wire.DefaultMaxBytes)
-	setDefault(&c.MaxDepth, wire.DefaultMaxDepth)
-	setDefault(&c.MaxSessions, 10_000)
-	setDefault(&c.MaxSessionsPerPrincipal, 100)
-	setDefault(&c.MaxCalls, 256)
-	setDefault(&c.SessionIdle, 30*time.Minute)
-	setDefault(&c.MaxEvents, 256)
-	setDefault(&c.MaxEventBytes, 1<<20)
-	setDefault(&c.KeepAlive, 15*time.Second)
+	entry.SetDefault(&c.MaxBody, wire.DefaultMaxBytes)
+	entry.SetDefault(&c.MaxDepth, wire.DefaultMaxDepth)
+	entry.SetDefault(&c.MaxSessions, 10_000)
+	entry.SetDefault(&c.MaxSessionsPerPrincipal, 100)
+	entry.SetDefault(&c.MaxCalls, 256)
+	entry.SetDefault(&c.SessionIdle, 30*time.Minute)
+	entry.SetDefault(&c.MaxEvents, 256)
+	entry.SetDefault(&c.MaxEventBytes, 1<<20)
+	entry.SetDefault(&c.KeepAlive, 15*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-}
-
-func setDefault[T int | time.Duration](v *T, to T) {
-	if *v <= 0 {
-		*v = to
 	}
 }
 
