@@ -315,3 +315,44 @@ func TestSurfaceName(t *testing.T) {
 		k.want(k.say(nil, toolPart("who")), a2a.TaskStateCompleted, "a2a "+ask.Principal{Issuer: "test", Subject: "alice"}.String())
 	})
 }
+
+// TestAttackOddMessages: what a client can write and no program of this
+// protocol would is refused in words, and by no panic.
+func TestAttackOddMessages(t *testing.T) {
+	both(t, echoing, nil, func(t *testing.T, k *kit) {
+		head := `{"message":{"messageId":"1","role":"ROLE_USER","parts":`
+		for name, body := range map[string]string{
+			"a part that is null":     head + `[null]}}`,
+			"null beside another":     head + `[{"text":"hi"},null]}}`,
+			"a part of nothing":       head + `[{}]}}`,
+			"a part of two kinds":     head + `[{"text":"a","data":{}}]}}`,
+			"parts twice":             head + `[{"data":{"tool":"echo"}}],"parts":[]}}`,
+			"no parts":                head + `null}}`,
+			"no message":              `{"message":null}`,
+			"nothing":                 `null`,
+			"a list":                  `[]`,
+			"a configuration of null": head + `[null]},"configuration":null}`,
+		} {
+			for path, raw := range map[string]string{
+				"/a2a/one/message:send": body,
+				"/a2a/one":              `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":` + body + `}`,
+			} {
+				r, _ := http.NewRequestWithContext(as(t, ""), http.MethodPost, k.server.URL+path, strings.NewReader(raw))
+				r.Header.Set("Authorization", "alice")
+				r.Header.Set("Content-Type", "application/json")
+				resp, err := k.http.Do(r)
+				if err != nil {
+					t.Errorf("%s at %s: %v", name, path, err)
+					continue
+				}
+				said, _ := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if !strings.Contains(string(said), `"error"`) || strings.Contains(string(said), "panic") {
+					t.Errorf("%s at %s: %d %s", name, path, resp.StatusCode, said)
+				}
+			}
+		}
+		// The control: the same way takes a message that is in order.
+		k.want(k.say(nil, toolPart("echo")), a2a.TaskStateCompleted)
+	})
+}

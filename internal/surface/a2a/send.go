@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -50,8 +51,8 @@ const maxName = 200
 func (s *Surface) send(ctx context.Context, req *a2a.SendMessageRequest) (t *task, goOn func(), err error) {
 	msg := req.Message
 	switch {
-	case msg == nil || msg.ID == "" || len(msg.Parts) == 0:
-		return nil, nil, unfit("A message must have a messageId and parts.")
+	case msg == nil || msg.ID == "" || len(msg.Parts) == 0 || slices.ContainsFunc(msg.Parts, func(p *a2a.Part) bool { return p == nil || p.Content == nil }):
+		return nil, nil, unfit("A message must have a messageId and parts, each with content.")
 	case msg.Role != a2a.MessageRoleUser:
 		return nil, nil, unfit("A message to an agent has the role ROLE_USER.")
 	case len(msg.ID) > maxName || len(msg.ContextID) > maxName:
