@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/egress"
+	"github.com/answerback/answerback/internal/secret"
 )
 
 // receiver takes push notifications.
@@ -355,4 +357,34 @@ func TestAttackOddMessages(t *testing.T) {
 		// The control: the same way takes a message that is in order.
 		k.want(k.say(nil, toolPart("echo")), a2a.TaskStateCompleted)
 	})
+}
+
+// TestPushSecretsDoNotPrint: a record is logged, printed and written without
+// what its receivers know us by, but for where it is kept.
+func TestPushSecretsDoNotPrint(t *testing.T) {
+	r := &record{
+		Task: &a2a.Task{ID: "t"},
+		Push: []push{{ID: "p", URL: "https://example.com", Token: secret.New("canary-token"), Scheme: "Bearer", Credentials: secret.New("canary-credentials")}},
+	}
+	written, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	push, err := json.Marshal(r.Push)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{string(written), string(push), fmt.Sprintf("%v %+v %#v", r.Push, r.Push, r.Push)} {
+		if strings.Contains(text, "canary") {
+			t.Errorf("it prints %s", text)
+		}
+	}
+	raw, err := r.write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := readRecord(raw)
+	if err != nil || len(back.Push) != 1 || back.Push[0].Token.Reveal() != "canary-token" || back.Push[0].Credentials.Reveal() != "canary-credentials" {
+		t.Errorf("what is kept comes back as %+v, %v", back, err)
+	}
 }

@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,34 +22,32 @@ const (
 // push is where a client wants to be told of the events of a task.
 type push struct {
 	ID, URL     string
-	Token       kept
+	Token       secret.Text
 	Scheme      string
-	Credentials kept
+	Credentials secret.Text
 }
 
-// kept is a secret that is written into what is kept, which is sealed as a
-// whole, and nowhere else.
-type kept struct{ secret.Text }
+// pushKept is a push as it is kept, which is sealed as a whole.
+type pushKept struct {
+	ID, URL, Token, Scheme, Credentials string
+}
 
-// MarshalJSON writes the secret itself.
-func (k kept) MarshalJSON() ([]byte, error) { return json.Marshal(k.Reveal()) }
+func (p *push) kept() pushKept {
+	return pushKept{p.ID, p.URL, p.Token.Reveal(), p.Scheme, p.Credentials.Reveal()}
+}
 
-// UnmarshalJSON reads it.
-func (k *kept) UnmarshalJSON(raw []byte) error {
-	var s string
-	err := json.Unmarshal(raw, &s)
-	k.Text = secret.New(s)
-	return err
+func (k *pushKept) push() push {
+	return push{k.ID, k.URL, secret.New(k.Token), k.Scheme, secret.New(k.Credentials)}
 }
 
 // newPush checks what a client gave.
 func (s *Surface) newPush(c *a2a.PushConfig) (push, error) {
-	p := push{ID: c.ID, URL: c.URL, Token: kept{secret.New(c.Token)}}
+	p := push{ID: c.ID, URL: c.URL, Token: secret.New(c.Token)}
 	if p.ID == "" {
 		p.ID = "1"
 	}
 	if c.Auth != nil {
-		p.Scheme, p.Credentials = c.Auth.Scheme, kept{secret.New(c.Auth.Credentials)}
+		p.Scheme, p.Credentials = c.Auth.Scheme, secret.New(c.Auth.Credentials)
 	}
 	if len(p.ID) > maxName || len(c.Token) > maxSecret || len(p.Credentials.Reveal()) > maxSecret || len(p.Scheme) > maxName {
 		return p, unfit("The push configuration is too large.")

@@ -28,7 +28,22 @@ type record struct {
 	Held  bool       `json:",omitempty"` // the gateway holds the call of that state
 	Round int        `json:",omitempty"`
 	Asked []question `json:",omitempty"`
-	Push  []push     `json:",omitempty"`
+	Push  []push     `json:"-"` // holds secrets: see keptRecord
+}
+
+// keptRecord is a record with the secrets in it.
+type keptRecord struct {
+	*record
+	Push []pushKept `json:",omitempty"`
+}
+
+// write gives the record as it is kept.
+func (r *record) write() ([]byte, error) {
+	k := keptRecord{record: r}
+	for i := range r.Push {
+		k.Push = append(k.Push, r.Push[i].kept())
+	}
+	return json.Marshal(k)
 }
 
 // maxHistory bounds the messages that are kept of a task. The oldest go first.
@@ -118,8 +133,12 @@ func ownerKey(home string, owner ask.Principal) string {
 // readRecord reads what was kept, with the data of parts as it was written.
 func readRecord(raw []byte) (*record, error) {
 	r := &record{}
-	if err := json.Unmarshal(raw, r); err != nil {
+	k := keptRecord{record: r}
+	if err := json.Unmarshal(raw, &k); err != nil {
 		return nil, err
+	}
+	for i := range k.Push {
+		r.Push = append(r.Push, k.Push[i].push())
 	}
 	at, err := wire.Value(raw)
 	if err != nil {

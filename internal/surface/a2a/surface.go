@@ -206,10 +206,10 @@ func (s *Surface) Close(ctx context.Context) error {
 			t.end(shuttingDown)
 		}
 	})
+	s.pusher.close()
 	if err != nil {
 		return ask.Wrap(ask.ShuttingDown, "Some tasks were still under way.", err)
 	}
-	s.pusher.close()
 	return nil
 }
 

@@ -2,7 +2,6 @@ package a2a
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -167,15 +166,15 @@ func (s *Surface) keep(key string, d *record) error {
 	if !d.over() {
 		ttl += s.cfg.Cap
 	}
-	raw, err := json.Marshal(d)
+	raw, err := d.write()
 	if err == nil && len(raw) > s.cfg.MaxTask {
 		small := d.draft()
 		small.Task.History = nil
-		if raw, err = json.Marshal(&small); err == nil && len(raw) > s.cfg.MaxTask && d.over() {
+		if raw, err = small.write(); err == nil && len(raw) > s.cfg.MaxTask && d.over() {
 			small.Task.Artifacts = nil
 			small.status(s.cfg.Now(), d.Task.Status.State, a2a.NewTextPart("The result is too large to be kept. Whoever followed the task has got it."))
 			small.Task.History = nil
-			raw, err = json.Marshal(&small)
+			raw, err = small.write()
 		}
 	}
 	if err != nil {
