@@ -105,7 +105,7 @@ var importRules = []importRule{
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{
-		in: []string{"internal/surface/a2a"}, ours: []string{"ask", "form", "internal/contract", "internal/entry", "internal/seal", "internal/secret", "internal/wire", "internal/surface/a2a"},
+		in: []string{"internal/surface/a2a"}, ours: []string{"ask", "form", "internal/contract", "internal/egress", "internal/entry", "internal/seal", "internal/secret", "internal/wire", "internal/surface/a2a"},
 		why: "the agent translates at the edge: what a question means is decided behind it",
 	},
 	{

@@ -17,7 +17,6 @@ const (
 	attempts    = 6
 	firstPause  = time.Second // before the second attempt; each further one is four times as long
 	sendTime    = 5 * time.Second
-	maxResponse = 4 << 10
 )
 
 // Result is what became of a post, for the figures.

@@ -1,16 +1,13 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
+
+	"github.com/answerback/answerback/internal/egress"
 )
 
 // post is one message on its way.
@@ -136,33 +133,8 @@ func (n *Notifier) until(pending map[string]*post, sending int) time.Duration {
 func (n *Notifier) send(ctx context.Context, p *post) sent {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.cfg.Webhook.Reveal(), bytes.NewReader(p.raw))
-	if err != nil {
-		return sent{p, errors.New("the address cannot be posted to"), true}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "answerback")
-	sign(r.Header, n.cfg.Key, p.id, n.cfg.Now(), p.raw)
-	resp, err := n.cfg.Send(r)
-	if err != nil {
-		return sent{p, hidden(err), false}
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxResponse)) // so that the connection can be used again
-	switch code := resp.StatusCode; {
-	case code >= 200 && code < 300:
-		return sent{post: p}
-	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
-		return sent{p, fmt.Errorf("the receiver answered with status %d", code), false}
-	default:
-		return sent{p, fmt.Errorf("the receiver answered with status %d", code), true}
-	}
-}
-
-// hidden is an error without the address, which may be a key.
-func hidden(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
+	final, err := egress.Post(ctx, n.cfg.Send, n.cfg.Webhook.Reveal(), p.raw, func(h http.Header) {
+		sign(h, n.cfg.Key, p.id, n.cfg.Now(), p.raw)
+	})
+	return sent{p, err, final}
 }

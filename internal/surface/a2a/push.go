@@ -1,29 +1,24 @@
 package a2a
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/answerback/answerback/internal/egress"
 )
 
 const (
-	maxPosts    = 1024 // posts that wait, those to be repeated included
-	maxLane     = 64   // of these for one configuration
-	maxSending  = 8    // posts under way
-	postTries   = 5
-	firstPause  = time.Second // before the second attempt; each further one is four times as long
-	postTime    = 10 * time.Second
-	maxResponse = 4 << 10
+	maxPosts   = 1024 // posts that wait, those to be repeated included
+	maxLane    = 64   // of these for one configuration
+	maxSending = 8    // posts under way
+	postTries  = 5
+	firstPause = time.Second // before the second attempt; each further one is four times as long
+	postTime   = 10 * time.Second
 )
 
 // pusher posts the events of tasks to where their clients want them. The posts
@@ -140,30 +135,7 @@ func (p *pusher) sent(l *lane, final bool, err error) {
 func (p *pusher) post(of post) (final bool, err error) {
 	ctx, cancel := context.WithTimeout(p.life, postTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, of.to.URL, bytes.NewReader(of.raw))
-	if err != nil {
-		return true, errors.New("the address cannot be posted to")
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "answerback")
-	of.to.header(r.Header)
-	resp, err := p.out.Do(r)
-	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the address, which may be a key
-		}
-		return false, err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxResponse)) // so that the connection can be used again
-	switch code := resp.StatusCode; {
-	case code >= 200 && code < 300:
-		return true, nil
-	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
-		return false, fmt.Errorf("the receiver answered with status %d", code)
-	default:
-		return true, fmt.Errorf("the receiver answered with status %d", code)
-	}
+	return egress.Post(ctx, p.out.Do, of.to.URL, of.raw, of.to.header)
 }
 
 // close breaks off what is under way and waits for its end.
