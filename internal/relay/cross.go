@@ -21,6 +21,18 @@ func (r *Relay) openLine(ctx context.Context, e *Entry, caps era.Caps, hello con
 	return e.Doorstep.Open(ctx, hello, r.opener(e.Backend))
 }
 
+// greet begins a legacy session of the gateway's own making: it says that the
+// handshake is over, and asks for what belongs to no call. A session that does
+// not take that is closed.
+func greet(ctx context.Context, line contract.Line) error {
+	if err := line.Notify(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
+		line.Close(ctx)
+		return err
+	}
+	line.Listen()
+	return nil
+}
+
 func (r *Relay) opener(b contract.Backend) contract.Opener {
 	return func(ctx context.Context, hello contract.Hello) (contract.Line, error) { return r.open(ctx, b, hello) }
 }

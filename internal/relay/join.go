@@ -124,11 +124,9 @@ func (j *join) line(ctx context.Context, e *Entry) (contract.Line, error) {
 	if err != nil {
 		return nil, unwelcome(name, err)
 	}
-	if err := line.Notify(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
-		line.Close(ctx)
+	if err := greet(ctx, line); err != nil {
 		return nil, err
 	}
-	line.Listen()
 	j.mu.Lock()
 	level, closed := j.level, j.closed
 	j.mu.Unlock()

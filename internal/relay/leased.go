@@ -21,11 +21,9 @@ func (x *crossed) lease(ctx context.Context, msg *wire.Message, to func(*wire.Me
 		if err != nil {
 			return nil, unwelcome(name, err)
 		}
-		if err := line.Notify(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
-			line.Close(ctx)
+		if err := greet(ctx, line); err != nil {
 			return nil, err
 		}
-		line.Listen()
 		return line, nil
 	})
 }
