@@ -18,7 +18,7 @@ type agent struct {
 	outward *egress.Strangers
 }
 
-func newOwnAgent(cfg *config.Config, d *doors, g *gateway) (*agent, error) {
+func newAgent(cfg *config.Config, d *doors, g *gateway) (*agent, error) {
 	a := &agent{outward: egress.ForStrangers(cfg.A2A.PushTrusted...)}
 	var err error
 	a.surface, err = a2a.New(a2a.Config{

@@ -23,7 +23,7 @@ type backend interface {
 // people have connected to it, if they do.
 func newBackend(name string, c config.Backend, cfg *config.Config, people door.Credentials, ring *seal.Ring, log *slog.Logger) (backend, error) {
 	if c.Transport == "a2a" {
-		return newAgent(name, c, cfg, people, ring, log)
+		return newAgentBackend(name, c, cfg, people, ring, log)
 	}
 	b := mcp.Config{
 		Name: name, Transport: mcp.Transport(c.Transport),
@@ -37,8 +37,8 @@ func newBackend(name string, c config.Backend, cfg *config.Config, people door.C
 	return mcp.New(b)
 }
 
-// newAgent makes the backend of an A2A agent.
-func newAgent(name string, c config.Backend, cfg *config.Config, people door.Credentials, ring *seal.Ring, log *slog.Logger) (*a2a.Backend, error) {
+// newAgentBackend makes the backend that an A2A agent is.
+func newAgentBackend(name string, c config.Backend, cfg *config.Config, people door.Credentials, ring *seal.Ring, log *slog.Logger) (*a2a.Backend, error) {
 	return a2a.New(a2a.Config{
 		Name: name, URL: c.URL, Origins: c.CardOrigins, Headers: c.Headers, Credentials: people, Client: egress.ForBackends(egress.Config{}),
 		Limits: a2a.Limits{MessageBytes: int(cfg.Limits.MessageBytes), Round: cfg.Limits.Round},

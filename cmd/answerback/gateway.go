@@ -160,7 +160,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep,
 	})
 	if err == nil && cfg.A2A.Enabled && d != nil {
-		g.agent, err = newOwnAgent(cfg, d, g)
+		g.agent, err = newAgent(cfg, d, g)
 	}
 	return g, err
 }
