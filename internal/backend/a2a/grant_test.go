@@ -1,12 +1,10 @@
 package a2a
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,42 +12,10 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/door"
-	"github.com/answerback/answerback/internal/secret"
+	"github.com/answerback/answerback/internal/door/doortest"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/test/rig"
 )
-
-// keys are what people's requests are authorized with: the first of each is
-// used, and a refused one is dropped.
-type keys struct {
-	mu sync.Mutex
-	of map[ask.Principal][]string
-}
-
-func (k *keys) Authorize(_ context.Context, who ask.Principal) (door.Authorization, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.of[who]) == 0 {
-		return door.Authorization{}, ask.Errorf(ask.NotConnected, "No account.")
-	}
-	return door.Authorization{Header: "Authorization", Value: secret.New("Bearer " + k.of[who][0])}, nil
-}
-
-func (k *keys) Refused(_ context.Context, who ask.Principal, used door.Authorization, _ contract.Challenge) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.of[who]) > 0 && used.Value.Reveal() == "Bearer "+k.of[who][0] {
-		k.of[who] = k.of[who][1:]
-	}
-	return len(k.of[who]) > 0
-}
-
-func (k *keys) connect(who ask.Principal, key string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.of[who] = append(k.of[who], key)
-}
 
 // guarded lets requests pass that bring a key which is none of those named bad.
 func guarded(w http.ResponseWriter, r *http.Request) bool {
@@ -82,7 +48,9 @@ func goesOn(why *contract.Challenge) string {
 func TestARefusedCredentialIsAChallenge(t *testing.T) {
 	each(t, map[string]rig.AgentScript{"work": func(tn *rig.Turn) { tn.Done(a2a.NewTextPart("ok")) }}, func(t *testing.T, a *rig.Agent, _ *Backend, _ rig.AgentKind) {
 		a.Guard = guarded
-		k := &keys{of: map[ask.Principal][]string{ann: {"bad"}, bob: {"bad", "good"}}}
+		k := &doortest.Keys{}
+		k.Connect(ann, "bad")
+		k.Connect(bob, "bad", "good")
 		b := newBackend(t, a.URL, func(cfg *Config) { cfg.Credentials = k })
 		c := newClient(t, b, ann)
 		if _, err := c.line.Call(t.Context(), c.request("tools/list", ""), c); err != nil {
@@ -99,7 +67,7 @@ func TestARefusedCredentialIsAChallenge(t *testing.T) {
 			t.Errorf("%d messages ran", n)
 		}
 		contains(t, "with another key", result(newClient(t, b, bob).result("work")), "ok")
-		k.connect(ann, "good")
+		k.Connect(ann, "good")
 		contains(t, "connected", result(c.result("work")), "ok")
 		if n := len(a.Messages()); n != 2 {
 			t.Errorf("%d messages ran", n)
@@ -130,7 +98,9 @@ func TestAuthRequiredWaitsForAGrant(t *testing.T) {
 				}
 				sendJSON(w, body)
 			})
-			k := &keys{of: map[ask.Principal][]string{ann: {"good"}, bob: {"good", "better"}}}
+			k := &doortest.Keys{}
+			k.Connect(ann, "good")
+			k.Connect(bob, "good", "better")
 			b := newBackend(t, url, func(cfg *Config) { cfg.Credentials = k })
 			c := newClient(t, b, ann)
 			_, err := c.call("work")
@@ -141,7 +111,7 @@ func TestAuthRequiredWaitsForAGrant(t *testing.T) {
 			if _, err := newClient(t, b, bob).call("work", goesOn(why)); ask.CodeOf(err) != ask.BadState {
 				t.Errorf("another's state: %v", err)
 			}
-			k.connect(ann, "better")
+			k.Connect(ann, "better")
 			contains(t, "connected", result(c.result("work", goesOn(why))), "fine")
 			if n := sent.Load(); n != 2 {
 				t.Errorf("%d messages", n)
@@ -165,11 +135,12 @@ func TestATaskThatGoesOnByItself(t *testing.T) {
 				}
 				tn.Done(a2a.NewTextPart("went on"))
 			}})
-			k := &keys{of: map[ask.Principal][]string{ann: {"good"}}}
+			k := &doortest.Keys{}
+			k.Connect(ann, "good")
 			c := newClient(t, newBackend(t, a.URL, func(cfg *Config) { cfg.Credentials = k }), ann)
 			_, err := c.call("wait")
 			why := challenge(t, err)
-			k.connect(ann, "better")
+			k.Connect(ann, "better")
 			end := make(chan string, 1)
 			go func() {
 				m, err := c.call("wait", goesOn(why))

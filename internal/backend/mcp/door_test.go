@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,36 +11,9 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/door"
-	"github.com/answerback/answerback/internal/secret"
+	"github.com/answerback/answerback/internal/door/doortest"
 	"github.com/answerback/answerback/internal/wire"
 )
-
-// keys are what people's requests are authorized with.
-type keys struct {
-	mu      sync.Mutex
-	of      map[ask.Principal][]string // the first is used, a refused one is dropped
-	refused []contract.Challenge
-}
-
-func (k *keys) Authorize(_ context.Context, who ask.Principal) (door.Authorization, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.of[who]) == 0 {
-		return door.Authorization{}, ask.Errorf(ask.NotConnected, "No account.")
-	}
-	return door.Authorization{Header: "Authorization", Value: secret.New("Bearer " + k.of[who][0])}, nil
-}
-
-func (k *keys) Refused(_ context.Context, who ask.Principal, used door.Authorization, why contract.Challenge) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.refused = append(k.refused, why)
-	if len(k.of[who]) > 0 && used.Value.Reveal() == "Bearer "+k.of[who][0] {
-		k.of[who] = k.of[who][1:]
-	}
-	return len(k.of[who]) > 0
-}
 
 // locked is a server that takes one token, and counts the calls it ran.
 func locked(t *testing.T, ran map[string]int) string {
@@ -106,7 +78,9 @@ func TestEachPersonsRequestsCarryTheirOwnCredential(t *testing.T) {
 		for _, modern := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/modern=%v", name, modern), func(t *testing.T) {
 				ran := map[string]int{}
-				k := &keys{of: map[ask.Principal][]string{ann: each.have, bob: {"good"}}}
+				k := &doortest.Keys{}
+				k.Connect(ann, each.have...)
+				k.Connect(bob, "good")
 				b := newBackend(t, Config{URL: locked(t, ran), Client: http.DefaultClient, Credentials: k, Transport: HTTP})
 				_, err := b.useAs(t, ann, modern)
 				if ask.CodeOf(err) != each.want {
@@ -115,8 +89,9 @@ func TestEachPersonsRequestsCarryTheirOwnCredential(t *testing.T) {
 				if each.want == "" && ran["tools/call"] != 1 {
 					t.Errorf("ran %v", ran)
 				}
-				if n := len(k.refused); (n > 0) != (each.status > 0) || n > 0 && k.refused[n-1].Status != each.status {
-					t.Errorf("refused with %v", k.refused)
+				refused := k.Challenges()
+				if n := len(refused); (n > 0) != (each.status > 0) || n > 0 && refused[n-1].Status != each.status {
+					t.Errorf("refused with %v", refused)
 				}
 				challenge, challenged := errors.AsType[*contract.Challenge](err)
 				if challenged != (each.want == ask.NotConnected && each.status > 0) || challenged && len(challenge.Authenticate) != 1 {
