@@ -4,8 +4,10 @@
 // It is compiled in with the build tag plant alone. Such a build behaves as
 // every other one until its environment says otherwise: ANSWERBACK_KILL_AT
 // names a point, and after a colon the pass at which the process dies there
-// (the first, if nothing is said); ANSWERBACK_BUG names a bug. Without the tag
-// nothing of it is left in the program, not even the names.
+// (the first, if nothing is said); ANSWERBACK_BUG names a bug;
+// ANSWERBACK_TIME_SCALE says how many times faster the configured times run, so
+// that a test can wait until they have passed. Without the tag nothing of it is
+// left in the program, not even the names.
 //
 // It is not for switches that an operator may want.
 package plant
