@@ -45,7 +45,7 @@ func (c *call) follow(ctx context.Context, s *stream, path string, id int, heade
 		if err == nil {
 			return c.endLegacy(m), nil
 		}
-		if last == "" || ctx.Err() != nil {
+		if last == "" || err == errUnsent || ctx.Err() != nil {
 			return "", errUnsent
 		}
 		if life, err = c.client.world.site.next(ctx, life); err != nil {
@@ -97,13 +97,13 @@ func (c *call) read(ctx context.Context, s *stream, path string, id int, headers
 		}
 	}()
 	var asked *message
-	own := c.own
-	if asked == nil {
-		own = nil // nothing to answer yet
-	}
+	var own <-chan string // nil while there is nothing to answer
 	for {
 		select {
-		case g := <-messages:
+		case g, open := <-messages:
+			if !open {
+				return nil, ctx.Err()
+			}
 			if g.err != nil || g.m.final() {
 				return g.m, g.err
 			}

@@ -213,7 +213,10 @@ func (c *call) feed(ctx context.Context, s *stream, id *string) (string, error) 
 			own = nil
 		}
 		select {
-		case g := <-events:
+		case g, open := <-events:
+			if !open {
+				return "", ctx.Err()
+			}
 			if g.err != nil {
 				return "", g.err
 			}

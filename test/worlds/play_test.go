@@ -5,6 +5,7 @@ package worlds
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -455,14 +456,35 @@ func (w *world) finish(ctx context.Context) {
 			return // check says what is missing
 		}
 	}
-	for _, k := range w.calls {
-		k.mu.Lock()
-		told := k.told
-		k.mu.Unlock()
-		if told {
+	for _, n := range slices.Sorted(maps.Keys(w.calls)) {
+		k := w.calls[n]
+		if w.hears(ctx, k); k.wasTold() {
 			_ = w.repeat(ctx, k) // collects what is there
 		}
 	}
+}
+
+// hears waits for the end of a call whose tool got its answer: its client is
+// still there and must hear of it.
+func (w *world) hears(ctx context.Context, k *call) {
+	key, _, _ := k.known()
+	heard, _ := w.book.is(func() bool {
+		q := w.book.questions[key]
+		return q != nil && len(q.heard) > 0 && q.excuse == ""
+	})
+	if heard && !w.await(ctx, k, func() bool { return false }) {
+		select {
+		case <-k.ended:
+		default:
+			w.book.fault("hung: the tool of call %d got its answer, and the %s client heard of no end", k.n, k.client.kind)
+		}
+	}
+}
+
+func (k *call) wasTold() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.told
 }
 
 // answerOwed answers one question by the way that is open for it.
