@@ -265,7 +265,9 @@ func agentTurn(l *ledger, t *rig.Turn) {
 			return
 		}
 		key := l.run(n)
-		t.Is(a2a.TaskStateInputRequired, a2a.NewTextPart(questionText(key)), a2a.NewDataPart(map[string]any{"requestedSchema": valueSchema}))
+		t.Is(a2a.TaskStateInputRequired, a2a.NewTextPart(questionText(key)), a2a.NewDataPart(map[string]any{"requestedSchema": map[string]any{
+			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}}, "required": []any{"value"},
+		}}))
 		return
 	}
 	var data struct{ Value, Action string }

@@ -61,9 +61,9 @@ func (l *ledger) checkQuestion(q *questionNote) {
 		return
 	}
 	if len(q.acked) > 0 {
-		l.faultLocked("P1: the answer %q to question %s was acknowledged, and the backend heard nothing", q.acked, q.key)
+		l.faultLocked("P1: the answer %q to question %s (%s client, %s backend) was acknowledged, and the backend heard nothing", q.acked, q.key, q.call.client, q.call.backend)
 	} else if q.kept {
-		l.faultLocked("P1: question %s was promised to be kept, and could not be answered", q.key)
+		l.faultLocked("P1: question %s (%s client, %s backend) was promised to be kept, and could not be answered", q.key, q.call.client, q.call.backend)
 	}
 }
 

@@ -136,7 +136,11 @@ func (l *ledger) ack(key, value string) {
 
 // hear notes what the tool got for an answer.
 func (l *ledger) hear(key, value string) {
-	l.with(key, func(q *questionNote) { q.heard, q.over = append(q.heard, value), true })
+	l.with(key, func(q *questionNote) {
+		q.heard = append(q.heard, value)
+		// A tool that was interrupted says nothing about the question.
+		q.over = q.over || !strings.HasPrefix(value, "end ")
+	})
 }
 
 // received notes an accepted answer on the connection to a backend. Values name
@@ -160,7 +164,13 @@ const (
 // resumes reports whether a question of a client of one kind at a backend of
 // another outlives the gateway.
 func resumes(client, backend string) bool {
-	return backend == httpKind || backend == keyedKind || client == modernClient && (backend == modernKind || backend == agentKind)
+	return backend == httpKind || backend == keyedKind || passes(client, backend)
+}
+
+// passes reports whether questions go from the backend to the client as parts
+// of results. Such a question is in no list: its client has it.
+func passes(client, backend string) bool {
+	return (client == modernClient || client == agentClient) && (backend == modernKind || backend == agentKind)
 }
 
 // died notes that the gateway process ended.

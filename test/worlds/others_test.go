@@ -34,7 +34,10 @@ func (c *call) modern(ctx context.Context) (string, error) {
 			switch answer {
 			case cancelCall:
 				return "", errUnsent // a modern client cancels by not coming back
-			case "": // it was answered elsewhere
+			case "": // it has ended elsewhere, or cannot be answered: look again
+				if err := c.client.world.pause(ctx); err != nil {
+					return "", err
+				}
 			default:
 				answers := map[string]json.RawMessage{}
 				for name := range m.Result.InputRequests {

@@ -114,6 +114,7 @@ func play(t testing.TB, p *plan, bug string) (faults []string, story string) {
 	if len(w.faults()) == 0 {
 		w.finish(ctx)
 	}
+	w.trace("the end of the log:\n%s", tail(w.site.now.text(), 4000))
 	cancel()
 	w.running.Wait()
 	w.end()
@@ -315,6 +316,9 @@ func (w *world) repeat(ctx context.Context, k *call) error {
 
 // cancel has the client cancel its call.
 func (w *world) cancel(k *call) {
+	if k.wasTold() {
+		return // its request has ended already
+	}
 	key, _, _ := k.known()
 	w.book.change(func() {
 		w.book.calls[k.n].cancelled = true
@@ -501,8 +505,7 @@ func (w *world) answerOwed(ctx context.Context, key string) bool {
 	ids, err := k.client.owner.list(ctx)
 	if err == nil && ids[key] != "" {
 		_, err = k.client.owner.onPage(ctx, key, ids[key], "accept", w.newValue(key, "page"))
-	} else if known, _, _ := k.known(); err == nil && known == key && c.client == modernClient {
-		// What passes between two modern peers is in no list.
+	} else if known, _, _ := k.known(); err == nil && known == key && passes(c.client, c.backend) {
 		err = w.settle(ctx, k, "client", "accept")
 	}
 	return err == nil && w.values.Load() > before
