@@ -9,7 +9,7 @@ MAKEFLAGS     += --no-print-directory
 BIN     := $(CURDIR)/bin/answerback
 PEERS   := $(CURDIR)/.peers
 OUT     := .out
-TAGS    := browser,conformance,crash,e2e,matrix
+TAGS    := browser,conformance,crash,e2e,matrix,worlds
 RUNS    ?= 1
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
@@ -79,6 +79,11 @@ images: binary ## The browser tests, writing their accessibility trees and the p
 crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
 	$(install) npm
 	$(summary) -name crash -out $(OUT)/crash.json -- env $(outer) go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
+
+.PHONY: worlds
+worlds: ## Whole situations from seeds, with faults; needs root and /dev/fuse. WORLDS and WORLDS_FROM say which, SCRIPT=FILE replays one
+	$(summary) -name worlds -out $(OUT)/worlds.json -- env $(released) WORLDS_SCRIPT=$(abspath $(SCRIPT)) \
+	  go test -json -tags worlds,crash -count $(RUNS) -parallel 10 -timeout 60m ./test/worlds
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target with FUZZ (100000) inputs each

@@ -29,7 +29,6 @@ type callNote struct {
 	sent            int      // how often a client sent the call as a new one
 	results         []string // what clients got in the end
 	cancelled       bool
-	restored        bool // a backup from before its end was restored
 }
 
 // questionNote is what is known of one question.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
@@ -357,6 +356,3 @@ func (f *front) release(ends ...net.Conn) {
 		delete(f.conns, c)
 	}
 }
-
-// errGone says that the world ended before something came.
-var errGone = errors.New("the world is over")

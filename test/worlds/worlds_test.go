@@ -64,8 +64,21 @@ func fromEnv(name string, usual int) int {
 
 // TestWorlds plays one world for each seed, side by side, and demands that
 // every pair of a fault and an action was among them. WORLDS says how many,
-// WORLDS_FROM with which seed to begin.
+// WORLDS_FROM with which seed to begin; WORLDS_SCRIPT names a file with a script
+// to play in their place.
 func TestWorlds(t *testing.T) {
+	if file := os.Getenv("WORLDS_SCRIPT"); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := parse(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		report(t, p, os.Getenv("WORLDS_BUG"))
+		return
+	}
 	count, from := fromEnv("WORLDS", 40), fromEnv("WORLDS_FROM", 1)
 	var mu sync.Mutex
 	pairs := map[pair]int{}
@@ -109,23 +122,6 @@ func report(t *testing.T, p *plan, bug string) {
 	}
 	t.Errorf("%d promises were broken:\n  %s\nthe story:\n%s\nto replay, save this as FILE and run make worlds SCRIPT=FILE:\n%s",
 		len(faults), strings.Join(faults, "\n  "), story, p)
-}
-
-// TestScript replays the script in the file that WORLDS_SCRIPT names.
-func TestScript(t *testing.T) {
-	file := os.Getenv("WORLDS_SCRIPT")
-	if file == "" {
-		t.Skip("no script is named")
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := parse(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	report(t, p, os.Getenv("WORLDS_BUG"))
 }
 
 // A script is read back as it was written, and a seed gives one plan.
