@@ -15,6 +15,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/gabriel-vasile/mimetype v1.4.13
+
 require (
 	github.com/MicahParks/jwkset v0.11.3
 	github.com/a2aproject/a2a-go/v2 v2.4.0
