@@ -68,7 +68,7 @@ var corpus = []kind{
 		return b
 	}},
 	{".xml", "application/xml", func(t *rapid.T) []byte {
-		return []byte(`<?xml version="1.0" encoding="UTF-8"?><` + word.Draw(t, "root") + `>` + words(t) + `</a>`)
+		return []byte(`<?xml version="1.0" encoding="UTF-8"?><x-` + word.Draw(t, "root") + `>` + words(t) + `</a>`)
 	}},
 	{".svg", "image/svg+xml", func(t *rapid.T) []byte {
 		head := rapid.SampledFrom([]string{"", `<?xml version="1.0"?>`}).Draw(t, "head")
@@ -236,7 +236,7 @@ var mixed = rapid.Custom(func(t *rapid.T) []byte {
 // where its type may not go. The files are the same in every run.
 func TestAttackMixedFilesAgreeWithTheOracle(t *testing.T) {
 	claims := map[string]int{}
-	for seed := range 1500 {
+	for seed := range 600 {
 		content := mixed.Example(seed)
 		got := sniff(content, "file", 1<<20)
 		if claims[got]++; got == binaryType || got == textType {
