@@ -158,6 +158,7 @@ var dependencies = map[string]string{
 	"github.com/MicahParks/jwkset":             "reads the keys of issuers",
 	"github.com/coreos/go-oidc/v3":             "verifies who signed in at a browser",
 	"github.com/fsnotify/fsnotify":             "notices that the configuration file changed",
+	"github.com/gabriel-vasile/mimetype":       "tests: a second judge of what a file is, which must agree with the uploads' own",
 	"github.com/go-json-experiment/json":       "tests: a second parser that must read what the scanner reads",
 	"github.com/golang-jwt/jwt/v5":             "verifies callers' tokens",
 	"github.com/hanwen/go-fuse/v2":             "tests: a disk that loses what was not synced",

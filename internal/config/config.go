@@ -38,6 +38,9 @@ type Config struct {
 
 	// dataDirChosen is set where the file does not name the data directory.
 	dataDirChosen bool
+	// fromEnv names the environment variable for each key whose value came
+	// from one of another gateway.
+	fromEnv map[string]string
 }
 
 // Log says what is logged.

@@ -57,6 +57,16 @@ func StartPlanted(t testing.TB, bug, yaml string) *Gateway {
 	})
 }
 
+// StartEnv is Start with further environment variables, each as NAME=value.
+func StartEnv(t testing.TB, env []string, yaml string) *Gateway {
+	t.Helper()
+	return write(t, yaml, func(t testing.TB, file string) *Gateway {
+		cmd := command(t, "serve", "--config", file)
+		cmd.Env = append(cmd.Env, env...)
+		return start(t, cmd, file)
+	})
+}
+
 // write makes a configuration file and starts a gateway with it.
 func write(t testing.TB, yaml string, start func(t testing.TB, file string) *Gateway) *Gateway {
 	t.Helper()

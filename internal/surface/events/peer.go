@@ -52,7 +52,7 @@ func (c *call) Show(a *ask.Ask) error {
 		}, false, false)
 	default:
 		c.take(a.ID)
-		return ask.Errorf(ask.NoClient, "An event stream cannot be asked for its "+a.Kind.String()+".")
+		return ask.Errorf(ask.NoClient, "No client is available: an event stream cannot be asked for its "+a.Kind.String()+".")
 	}
 	return nil
 }
