@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/answerback/answerback/internal/wire"
@@ -153,6 +154,9 @@ func TestNobodyThere(t *testing.T) {
 				return len(answers) > 0
 			}, "the backend was not answered")
 			wantError(t, k.name, answers[0].Msg, "-32000", "no_client")
+			if said := member(answers[0].Msg, answers[0].Msg.Error, "message"); !strings.Contains(said, "client") {
+				t.Errorf("the message does not speak of a client: %s", said)
+			}
 		}
 	})
 }
