@@ -186,3 +186,71 @@ func TestSeedError(t *testing.T) {
 		t.Errorf("got %s", indent(t, errs))
 	}
 }
+
+// F4: every rendering and accessibility hint of sections 2, 4.2 and 4.4, each
+// display style and each input type is accepted and kept.
+func TestSeedHints(t *testing.T) {
+	hints := []string{
+		`"placeholder":"p"`, `"helpText":"h"`, `"readonly":true`, `"hidden":true`, `"autocomplete":"email"`,
+		`"gridColumn":2`, `"gridRow":2`, `"breakAfter":true`, `"step":0.5`, `"rows":4`,
+		`"validationTrigger":"on_change"`, `"validationTrigger":"on_blur"`, `"validationTrigger":"on_submit"`, `"debounceMs":200`,
+		`"searchable":true`, `"testButton":true`, `"acceptAttribute":".json"`, `"dragAndDrop":true`, `"preview":true`, `"displayFormat":"YYYY-MM-DD"`, `"enableTime":true`,
+	}
+	for _, style := range strings.Fields("dropdown radio checkbox toggle segmented multiselect_dropdown chips slider text password email tel") {
+		hints = append(hints, `"displayStyle":"`+style+`"`)
+	}
+	for _, kind := range strings.Fields("text password email tel url number date time datetime_local") {
+		hints = append(hints, `"inputType":"`+kind+`"`)
+	}
+	parts := map[string][]string{
+		"rendering":     hints,
+		"accessibility": {`"ariaLabel":"l"`, `"ariaDescribedBy":"d"`, `"tabIndex":3`, `"required":true`, `"invalid":true`},
+	}
+	for part, members := range parts {
+		for _, member := range members {
+			f, err := form.Parse([]byte(oneField(`{"id":"a","type":"text","label":"A","` + part + `":{` + member + `}}`)))
+			if err != nil {
+				t.Errorf("%s: %v", member, err)
+				continue
+			}
+			var got map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(indent(t, f.Definition().Fields[0])), &got); err != nil {
+				t.Fatal(err)
+			}
+			if !kept(t, "{"+member+"}", string(got[part])) {
+				t.Errorf("%s is kept as %s", member, got[part])
+			}
+		}
+	}
+}
+
+// F5: the five actions of section 3.2.3, on the condition of its example. What
+// a field may not have while the condition holds, or while it does not, is
+// refused; what it need not have is not demanded.
+func TestSeedActions(t *testing.T) {
+	const with, without = `{"reason":"%","other_reason":"because"}`, `{"reason":"%"}`
+	for action, want := range map[string]struct{ other, holiday [2]string }{ // with a value and without one
+		"show":     {[2]string{"", "required"}, [2]string{"hidden", ""}},
+		"hide":     {[2]string{"hidden", ""}, [2]string{"", "required"}},
+		"enable":   {[2]string{"", "required"}, [2]string{"hidden", ""}},
+		"disable":  {[2]string{"hidden", ""}, [2]string{"", "required"}},
+		"validate": {[2]string{"", "required"}, [2]string{"", ""}},
+	} {
+		f := parse(t, `{"id":"f","title":"F","fields":[
+			{"id":"reason","type":"select","label":"Reason","required":true,"options":["holiday","other"]},
+			{"id":"other_reason","type":"text","label":"Which?","required":true}],
+			"validation":{"dependencies":{"other_reason":{"condition":{"operator":"equals","field":"reason","value":"other"},"action":"`+action+`"}}}}`)
+		for reason, wanted := range map[string][2]string{"other": want.other, "holiday": want.holiday} {
+			for i, answer := range []string{with, without} {
+				_, errs := f.Decode([]byte(strings.Replace(answer, "%", reason, 1)), nil)
+				expected := []string{}
+				if wanted[i] != "" {
+					expected = append(expected, "other_reason:"+wanted[i])
+				}
+				if got := constraints(errs); !slices.Equal(got, expected) {
+					t.Errorf("%s with reason %s, %s: %v, want %v", action, reason, answer, got, expected)
+				}
+			}
+		}
+	}
+}

@@ -217,3 +217,27 @@ func TestSeedErrors(t *testing.T) {
 		r.Close()
 	})
 }
+
+// F11, F13: a form that is left alone ends at its timeout. Its client is told,
+// and a late submission or extension has the shape of a timeout error.
+func TestSeedTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		s, _ := openWith(t, r, peer, withForms)
+		m := send(s, peer, strings.Replace(seed(t, "004-9.1-1"), `[...]`, `[{"id":"region","type":"text","label":"Region"}]`, 1))
+		id := textOf(m, m.Result, "elicitationId")
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		wants(t, "the warning", <-peer.notified, "timeout_warning")
+		wants(t, "the end", <-peer.notified, "notifications/elicitation/complete", `"elicitationId":"`+id+`"`, `"status":"timeout"`)
+		for _, late := range []string{
+			request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`),
+			seedOf(t, "004-7.4-1", id),
+		} {
+			m = send(s, peer, late)
+			wants(t, "the refusal", string(m.Raw), `"code":-32602`, `"type":"timeout"`, `"elapsed_ms":300000`, `"timeout_ms":300000`)
+		}
+		over(s)
+		r.Close()
+	})
+}
