@@ -103,7 +103,7 @@ docs: binary ## Regenerate the configuration reference, its JSON schema, and the
 	@echo "docs: wrote docs/configuration.md, docs/config.schema.json and docs/forms.md"
 
 .PHONY: rows
-rows: ## Check that every test named in docs/requirements.md and docs/bridging.md ran and passed
+rows: ## The pages of evidence against the seeds and against the tests that ran
 	@$(released) go run ./test/rows $(wildcard $(OUT)/*.json)
 
 .PHONY: clean
