@@ -2,6 +2,7 @@ package question
 
 import (
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -15,4 +16,18 @@ func AnswerIn(raw []byte, at wire.Span) ask.Answer {
 		}
 	}
 	return answer
+}
+
+// Created reports whether an ask is a form that a client or a program created
+// for its own person: no server asks it.
+func Created(a *ask.Ask) bool { return a.Kind == ask.Form && a.Backend == "" }
+
+// Encode writes the values of an answer as the asker reads them. A server gets
+// files as MCP can say them, by their addresses; who created a form gets all
+// that the form language says of a file.
+func Encode(created bool, f *form.Form, values form.Values) []byte {
+	if created {
+		return f.EncodeFiles(values)
+	}
+	return f.Encode(values)
 }

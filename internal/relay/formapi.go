@@ -13,26 +13,49 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// A client that declares our extension may create forms of its own, and submit
-// and extend them. They are for its own principal, and for nobody else.
+// A client may create forms of its own, and submit and extend them. They are
+// for its own principal, and for nobody else. In MCP elicitation/create goes
+// from servers to clients, so that the same method in the other direction is
+// free; a client opts in by what it sends, and may declare our extension to be
+// told more.
 
-// isForm reports whether a method is one of the extension's.
-func isForm(method string) bool {
-	switch method {
-	case "elicitation/create", "elicitation/submit", "elicitation/extend_timeout":
+// ownsForm reports whether a request is the gateway's own to answer: the
+// creation of a form that says what it is, and all that is done to a form. A
+// submission never goes to a backend, whatever form it names: there may be
+// secrets in it. What else elicitation/create can mean from a client is for
+// the backend to say, unless the client declared the extension.
+func (r *Relay) ownsForm(msg *wire.Message, declared bool) bool {
+	if r.office == nil {
+		return false
+	}
+	switch msg.Method() {
+	case "elicitation/submit", "elicitation/extend_timeout":
 		return true
+	case "elicitation/create":
+		mode := textIn(msg, "mode")
+		return declared ||
+			mode == "form" && !wire.Get(msg.Raw, msg.Params, "formDefinition").IsZero() ||
+			mode == "inline" && !wire.Get(msg.Raw, msg.Params, "prompt").IsZero()
 	}
 	return false
 }
 
-// formsFor reports whether the sender of a modern request may create forms.
+// textIn gives a text among the params of a request, "" for anything else.
+func textIn(msg *wire.Message, key string) string {
+	s, _ := wire.Unquote(wire.Get(msg.Raw, msg.Params, key).Of(msg.Raw))
+	return s
+}
+
+// formsFor reports whether the sender of a modern request declared that it
+// creates forms.
 func (r *Relay) formsFor(msg *wire.Message) bool {
 	return r.office != nil && era.ExtendsForms(msg.Field(msg.MetaCapabilities))
 }
 
-// formCall serves a request of the extension.
+// formCall serves a request about a form of the client's own.
 func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) contract.Response {
 	id := msg.Field(msg.ID)
+	by.Via, by.Secrets = contract.MCP, r.secrets
 	body, err := r.formResult(ctx, by, msg)
 	if err != nil {
 		fault := office.Fault(err, func(e *ask.Error) int { return era.Number(e, in) })
@@ -53,10 +76,11 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	if msg.Method() == "elicitation/create" {
 		return r.office.Create(by, append([]byte(nil), params...))
 	}
-	// What else a submission holds, form_id and metadata, proves nothing.
 	var p struct {
 		ElicitationID     string          `json:"elicitationId"`
 		Responses         json.RawMessage `json:"responses"`
+		FormID            json.RawMessage `json:"form_id"`
+		Metadata          json.RawMessage `json:"metadata"`
 		ExtensionDuration int64           `json:"extensionDuration"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.ElicitationID == "" {
@@ -64,7 +88,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	}
 	who := desk.Viewer{Principal: by.Principal}
 	if msg.Method() == "elicitation/submit" {
-		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, p.Responses); err != nil {
+		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, office.Submission{Responses: p.Responses, FormID: p.FormID, Metadata: p.Metadata}); err != nil {
 			return nil, err
 		}
 		return struct {
@@ -78,7 +102,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	return r.office.Extend(ctx, who, contract.MCP, p.ElicitationID, longer)
 }
 
-// formCall serves a request of the extension for a session, which is told what
+// formCall serves a request about a form for a session, which is told what
 // becomes of the forms that it creates.
 func (s *Session) formCall(ctx context.Context, msg *wire.Message) contract.Response {
 	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: &teller{s}}, msg, era.Legacy)
@@ -122,7 +146,9 @@ func (t *teller) Complete(f office.Form) {
 		ElicitationID string          `json:"elicitationId"`
 		Status        string          `json:"status"`
 		Result        json.RawMessage `json:"result,omitempty"`
-	}{f.ElicitationID, f.Status, f.Result})
+		Metadata      json.RawMessage `json:"metadata,omitempty"`
+		Uncollected   []string        `json:"uncollected,omitempty"`
+	}{f.ElicitationID, f.Status, f.Result, f.Metadata, f.Uncollected})
 }
 
 // Warn says that the time of a form is nearly up.

@@ -28,7 +28,7 @@ func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *w
 	if at != "" && e == nil {
 		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
 	}
-	if isForm(msg.Method()) && r.formsFor(msg) {
+	if r.ownsForm(msg, r.formsFor(msg)) {
 		return r.formCall(ctx, office.Creator{Principal: who.Principal, Client: clientName(msg.Field(msg.MetaClientInfo))}, msg, era.Modern)
 	}
 	rd := &round{relay: r, who: who.Principal, through: who.Surface, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
