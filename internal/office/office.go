@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -37,9 +38,10 @@ type Desk interface {
 
 // Office runs forms. Safe for concurrent use.
 type Office struct {
-	desk  Desk
-	forms *form.Cache
-	names question.Names
+	desk     Desk
+	forms    *form.Cache
+	names    question.Names
+	watchers watchers
 }
 
 // New makes an Office over a desk. Forms is where forms are kept ready; names
@@ -48,7 +50,7 @@ func New(d Desk, forms *form.Cache, names question.Names) (*Office, error) {
 	if d == nil || forms == nil {
 		return nil, errors.New("office: it needs a desk and a cache of forms")
 	}
-	return &Office{d, forms, names}, nil
+	return &Office{desk: d, forms: forms, names: names}, nil
 }
 
 // Creator is who creates a form. Its principal is whom the form is for.
@@ -91,16 +93,19 @@ func (o *Office) Create(by Creator, params []byte) (Form, error) {
 	}
 	var refused *ask.Error
 	var to *shown
-	asker := asker()
-	asker.Settled = func(out ask.Outcome) error {
+	var known atomic.Value // its id, once somebody can watch it
+	asker := o.asker(func(out ask.Outcome) {
 		switch {
 		case out.Ending == ask.Refused:
 			refused = out.Err // before Ask returns: it was never shown
-		case to != nil && out.Ending != 0:
+			return
+		case to != nil:
 			to.tell.Complete(o.ended(by, to.id, f, out))
 		}
-		return nil
-	}
+		if id, ok := known.Load().(string); ok {
+			o.watchers.ended(id)
+		}
+	})
 	a := ask.Ask{
 		Kind: ask.Form, Method: "elicitation/create", Params: params, Client: by.Client, Session: by.Session,
 		Addressee: ask.Addressee{Principal: by.Principal}, Terms: question.Terms(f),
@@ -111,6 +116,7 @@ func (o *Office) Create(by Creator, params []byte) (Form, error) {
 		ways.Link = to
 	}
 	id := o.desk.Ask(a, ways, asker)
+	known.Store(id)
 	if refused != nil {
 		return Form{}, refused
 	}
@@ -171,12 +177,18 @@ func noSecrets(fields []string) *ask.Error {
 		"Create it with POST /v1/forms, where the result can be collected, or have the operator allow asks.secrets_to_clients.")
 }
 
-// asker is who waits for the outcome of a form: whoever comes for it.
-func asker() desk.Asker {
+// asker is who waits for the outcome of a form: whoever comes for it. Told is
+// called when it has ended.
+func (o *Office) asker(told func(ask.Outcome)) desk.Asker {
 	return desk.Asker{
-		Settled: func(ask.Outcome) error { return nil },
-		Keep:    func(result []byte) []byte { return result }, // sealed, until it is collected
-		Kept:    true,
+		Settled: func(out ask.Outcome) error {
+			if out.Ending != 0 { // else it goes on after a restart
+				told(out)
+			}
+			return nil
+		},
+		Keep: func(result []byte) []byte { return result }, // sealed, until it is collected
+		Kept: true,
 	}
 }
 
@@ -203,7 +215,7 @@ func (s *shown) Warn(a *ask.Ask, extensions int) {
 func Created(a *ask.Ask) bool { return question.Created(a) }
 
 // Revive takes up forms after a restart. Those who created them are not told
-// any more; they come for the outcome.
+// any more, unless they watch: they come for the outcome.
 func (o *Office) Revive(group []desk.Stored) []desk.Revived {
 	revived := make([]desk.Revived, len(group))
 	for i, s := range group {
@@ -211,7 +223,7 @@ func (o *Office) Revive(group []desk.Stored) []desk.Revived {
 			revived[i].Lost = ask.From(err)
 			continue
 		}
-		revived[i] = desk.Revived{Asker: asker(), Ways: desk.Ways{Page: true}}
+		revived[i] = desk.Revived{Asker: o.asker(func(ask.Outcome) { o.watchers.ended(s.Ask.ID) }), Ways: desk.Ways{Page: true}}
 	}
 	return revived
 }

@@ -24,7 +24,7 @@ import (
 // submission never goes to a backend, whatever form it names: there may be
 // secrets in it. What else elicitation/create can mean from a client is for
 // the backend to say, unless the client declared the extension.
-func (r *Relay) ownsForm(msg *wire.Message, declared bool) bool {
+func (r *Relay) ownsForm(msg *wire.Message, declared func(*wire.Message) bool) bool {
 	if r.office == nil {
 		return false
 	}
@@ -33,7 +33,7 @@ func (r *Relay) ownsForm(msg *wire.Message, declared bool) bool {
 		return true
 	case "elicitation/create":
 		mode := textIn(msg, "mode")
-		return declared ||
+		return declared(msg) ||
 			mode == "form" && !wire.Get(msg.Raw, msg.Params, "formDefinition").IsZero() ||
 			mode == "inline" && !wire.Get(msg.Raw, msg.Params, "prompt").IsZero()
 	}
@@ -55,7 +55,7 @@ func (r *Relay) formsFor(msg *wire.Message) bool {
 // formCall serves a request about a form of the client's own.
 func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) contract.Response {
 	id := msg.Field(msg.ID)
-	by.Via, by.Secrets = contract.MCP, r.secrets
+	by = r.creator(by)
 	body, err := r.formResult(ctx, by, msg)
 	if err != nil {
 		fault := office.Fault(err, func(e *ask.Error) int { return era.Number(e, in) })
@@ -69,6 +69,12 @@ func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Messa
 		raw = append([]byte(`{"resultType":"complete",`), raw[1:]...)
 	}
 	return result(id, raw)
+}
+
+// creator is a client that has to do with forms, with what it may be given.
+func (r *Relay) creator(by office.Creator) office.Creator {
+	by.Via, by.Secrets = contract.MCP, r.secrets
+	return by
 }
 
 func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Message) (any, error) {
@@ -105,17 +111,25 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 // formCall serves a request about a form for a session, which is told what
 // becomes of the forms that it creates.
 func (s *Session) formCall(ctx context.Context, msg *wire.Message) contract.Response {
-	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: &teller{s}}, msg, era.Legacy)
+	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: s.teller()}, msg, era.Legacy)
 }
 
-// teller tells a session of its forms.
-type teller struct{ s *Session }
+// teller tells a client of its forms: a session, or a subscription.
+type teller struct {
+	notify func([]byte)
+	of     *Session // nil for a subscription
+	meta   []byte   // what the params of its notifications have as _meta, nil for nothing
+}
+
+func (s *Session) teller() *teller {
+	return &teller{notify: func(b []byte) { s.peer.Notify(b) }, of: s}
+}
 
 // teller tells the client of a question what only our extension has; nil where
 // it does not know it.
 func (k *carried) teller() *teller {
 	if s := k.asker.of; s != nil && s.forms {
-		return &teller{s}
+		return s.teller()
 	}
 	return nil
 }
@@ -129,45 +143,52 @@ func (t *teller) warn(a *ask.Ask, extensions int) {
 
 // Created says that a form waits. It ends with the session.
 func (t *teller) Created(id string) {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	if t.s.created == nil {
-		t.s.created = make(map[string]struct{})
+	if t.of == nil {
+		return
 	}
-	t.s.created[id] = struct{}{}
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.of.created == nil {
+		t.of.created = make(map[string]struct{})
+	}
+	t.of.created[id] = struct{}{}
 }
 
 // Complete says that a form has ended.
 func (t *teller) Complete(f office.Form) {
-	t.s.mu.Lock()
-	delete(t.s.created, f.ElicitationID)
-	t.s.mu.Unlock()
-	t.notify("complete", struct {
+	if t.of != nil {
+		t.of.mu.Lock()
+		delete(t.of.created, f.ElicitationID)
+		t.of.mu.Unlock()
+	}
+	t.send("complete", struct {
+		Meta          json.RawMessage `json:"_meta,omitempty"`
 		ElicitationID string          `json:"elicitationId"`
 		Status        string          `json:"status"`
 		Result        json.RawMessage `json:"result,omitempty"`
 		Metadata      json.RawMessage `json:"metadata,omitempty"`
 		Uncollected   []string        `json:"uncollected,omitempty"`
-	}{f.ElicitationID, f.Status, f.Result, f.Metadata, f.Uncollected})
+	}{t.meta, f.ElicitationID, f.Status, f.Result, f.Metadata, f.Uncollected})
 }
 
 // Warn says that the time of a form is nearly up.
 func (t *teller) Warn(id string, remaining, extension time.Duration, extensions int) {
-	t.notify("timeout_warning", struct {
-		ElicitationID     string `json:"elicitationId"`
-		RemainingMs       int64  `json:"remainingMs"`
-		ExtensionAllowed  bool   `json:"extensionAllowed"`
-		ExtensionDuration int64  `json:"extensionDuration"`
-	}{id, max(0, remaining.Milliseconds()), extensions > 0, extension.Milliseconds()})
+	t.send("timeout_warning", struct {
+		Meta              json.RawMessage `json:"_meta,omitempty"`
+		ElicitationID     string          `json:"elicitationId"`
+		RemainingMs       int64           `json:"remainingMs"`
+		ExtensionAllowed  bool            `json:"extensionAllowed"`
+		ExtensionDuration int64           `json:"extensionDuration"`
+	}{t.meta, id, max(0, remaining.Milliseconds()), extensions > 0, extension.Milliseconds()})
 }
 
-func (t *teller) notify(what string, params any) {
+func (t *teller) send(what string, params any) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return // there is nothing in it that cannot be written
 	}
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/`+what+`","params":`), raw...)
-	t.s.peer.Notify(append(b, '}'))
+	t.notify(append(b, '}'))
 }
 
 // leaveForms ends the forms of a session that is over, unless the gateway goes
