@@ -70,7 +70,7 @@ func TestSeedFormInABrowser(t *testing.T) {
 			id := s.created(string(definition))
 			ann := s.localPerson(e)
 			p := ann.open(s.base + "/asks/" + id)
-			contains(t, p, "API Key Configuration", "Please provide your API credentials", "Found in your account settings")
+			contains(t, p, "API Key Configuration", "Please provide your API credentials", "Found in your account settings", "kept sealed until api, which created this form in your name, collects it, once")
 			ann.fill("API Key", "sk-short")
 			ann.tap("Send answer") // the script looks first, where there is one
 			ann.await("at least 32 characters")
