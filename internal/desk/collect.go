@@ -11,21 +11,23 @@ import (
 	"github.com/answerback/answerback/internal/plant"
 )
 
-// Take says what stays of an answer that is given out: the bytes that replace
-// its result in the store. An error means that it is not given out.
+// Take returns the bytes that replace the result of a collected answer in the
+// store. An error stops the collection; it has no effect then.
 type Take func(View) (rest []byte, err error)
 
-// maxCollect bounds how often a collection begins anew because the record
-// changed meanwhile, or because the store did not say whether it took it. Two
-// writers at most come between: the desk itself, which notes that the asker
-// has the outcome, and another collector, after which nothing is left to take.
+// maxCollect bounds the attempts of one collection. An attempt is repeated
+// after a conflict, or when the store did not confirm the write. At most two
+// other writers change the record: the desk, when it notes the delivery, and
+// another collector, after which take refuses.
 const maxCollect = 4
 
-// Collect gives out what the store keeps of an answer, once: of all who try,
-// at any time and at any gateway, one gets it. What take leaves replaces it in
-// the store before Collect returns, so a crash in between loses it and cannot
-// give it out twice. The view is that from before. The errors are those of
-// Look and of take, and NotAnswered for an ask that is open.
+// Collect returns the stored answer of an ask that has ended, and replaces it
+// in the store by what take returns. Both happen by one compare-and-set, so
+// that of concurrent collections, at any gateway, one succeeds and the others
+// see its result in take. The replacement is durable before Collect returns: a
+// crash in between loses the answer and cannot return it twice. The view is
+// the one from before the replacement. The errors are those of Look and of
+// take, and NotAnswered for an open ask.
 func (d *Desk) Collect(ctx context.Context, id string, who Viewer, surface string, take Take) (View, error) {
 	if e, err := d.held(id, who, surface); err != nil {
 		return View{}, err
@@ -35,8 +37,8 @@ func (d *Desk) Collect(ctx context.Context, id string, who Viewer, surface strin
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	var failed error
-	var given View   // what this collection gives out
-	var doubt []byte // what it may have stored: sealing is random, so these bytes are its own
+	var given View   // what this collection returns
+	var doubt []byte // the body that it may have stored; sealing is random, so the bytes identify it
 	for range maxCollect {
 		r, b, err := d.ofPast(ctx, id, who, surface)
 		if err != nil {
@@ -70,8 +72,8 @@ func (d *Desk) Collect(ctx context.Context, id string, who Viewer, surface strin
 	return View{}, journal.Refusal(failed)
 }
 
-// collected gives a body as it is stored once rest is all that stays of its
-// answer. Whoever collects is the asker: it has the outcome.
+// collected seals a body whose answer was replaced by rest. The collector is
+// the asker, so the outcome counts as delivered.
 func (d *Desk) collected(b *body, rest []byte) []byte {
 	out := *b.kept.Outcome
 	out.Answer.Result = rest

@@ -57,7 +57,7 @@ func (d *Desk) note(e *entry, k exchange.Kept) {
 	plant.Kill("desk.note.after")
 	if fault, ok := errors.AsType[*journal.Error](err); ok && fault.Current != nil && len(fault.Current.Body) > 0 {
 		if done, _ := told(e.ask.ID, fault.Current.Body); done {
-			return // the asker has collected the answer meanwhile, which says as much
+			return // the asker has collected the answer meanwhile, which notes the delivery too
 		}
 	}
 	if err != nil {

@@ -220,7 +220,7 @@ func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) 
 	return b.view(), nil
 }
 
-// ofPast is past as the store has it.
+// ofPast is past with the record and the whole body.
 func (d *Desk) ofPast(ctx context.Context, id string, who Viewer, surface string) (journal.Record, body, error) {
 	key, _ := d.cfg.Key(id) // held has looked at it
 	r, err := d.cfg.Journal.Get(ctx, key)

@@ -13,18 +13,18 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// What a kept answer has beside its action and its content.
+// Members of a stored answer beside its action and its content.
 const (
 	memberMetadata  = "metadata"
-	memberCollected = "collectedAt" // milliseconds since 1970; there once it was collected
+	memberCollected = "collectedAt" // milliseconds since 1970; present after the collection
 )
 
-// Collect gives a completed form to its creator with everything that was
-// answered, secrets included, once. The values of sensitive fields are gone
-// from the store before they are given out, so that a crash can lose them and
-// not give them out twice. The error's code is NotAnswered while the form is
-// open, TooLate for one that ended without an answer, Collected with the time
-// in its data where it was collected before, and Unknown as for Look.
+// Collect returns a completed form with its whole result, including secrets,
+// once. The values of sensitive fields are removed from the store before
+// Collect returns: a crash in between loses them and cannot return them twice.
+// The error's code is NotAnswered for an open form, TooLate for one that ended
+// without an answer, Collected, with the time in its data, for one that was
+// collected before, and Unknown as for Look.
 func (o *Office) Collect(ctx context.Context, who desk.Viewer, via, id string) (Form, error) {
 	v, err := o.peek(ctx, who, id)
 	switch {
@@ -75,9 +75,8 @@ func collected(ms int64) *ask.Error {
 
 func (o *Office) form(a *ask.Ask) (*form.Form, error) { return question.Read(a.Params).Form(o.forms) }
 
-// ended is a form that has just ended, without what its creator knows, as the
-// creator is told it. Secrets are in it for a creator that may have them, and
-// are collected by that.
+// ended is the content of a completion notification. If the creator may get
+// secrets and the form has uncollected ones, ended collects them.
 func (o *Office) ended(by Creator, id string, f *form.Form, out ask.Outcome) Form {
 	view := Form{ElicitationID: id, Mode: "form", Status: statusOf(&desk.View{Outcome: &out})}
 	if view.Status != Completed {
@@ -91,16 +90,16 @@ func (o *Office) ended(by Creator, id string, f *form.Form, out ask.Outcome) For
 	defer cancel()
 	full, err := o.collect(ctx, by.Principal, by.Via, id)
 	if err != nil {
-		return view // it says what waits to be collected
+		return view // with the names of the uncollected fields
 	}
 	view.Result, view.Uncollected = full.Result, nil
 	return view
 }
 
-// collectTime bounds the collection of what a creator is about to be told.
+// collectTime bounds the collection for a notification.
 const collectTime = 10 * time.Second
 
-// fill adds what a creator may see of an answer at any time.
+// fill adds the answer without its secrets.
 func (f *Form) fill(read *form.Form, result []byte) {
 	f.Result = member(redacted(read, result), "content")
 	f.Metadata = member(result, memberMetadata)
@@ -144,8 +143,8 @@ func secretsIn(f *form.Form, result []byte) (names []string) {
 	return names
 }
 
-// secretMembers gives what of an answer's content is for its creator alone:
-// the values of sensitive fields, and whatever is of no field.
+// secretMembers gives the members of an answer's content that only a
+// collection returns: those of sensitive fields, and those of unknown fields.
 func secretMembers(f *form.Form, result []byte) (found []wire.Member) {
 	obj, err := wire.Value(result)
 	if err != nil {

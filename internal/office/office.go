@@ -4,9 +4,9 @@
 //
 // A form is an ask of the desk like a server's question: its person finds it
 // in their list and on its page, its time runs out, it survives a restart. Its
-// creator is told at once that it waits, and fetches or is told the rest. What
-// is typed into sensitive fields stays sealed with the answer until the creator
-// collects it, which can be done once.
+// creator is told at once that it waits, and fetches or is told the rest. The
+// values of sensitive fields stay sealed in the stored answer until the creator
+// collects them, once.
 //
 // It knows no transport: MCP and /v1 write its answers in their own ways.
 package office
@@ -60,9 +60,9 @@ type Creator struct {
 	Client    string // what the creator calls itself, "" where unknown
 	Via       string // the surface that it came by
 	Tell      Teller // nil where nobody can be told
-	// Secrets says that the creator may be given what is typed into sensitive
-	// fields. Without it a form that has any is refused: what is typed there
-	// would reach nobody.
+	// Secrets says that the creator may get the values of sensitive fields.
+	// Without it the office refuses a form that has any, so that a person does
+	// not type a secret in vain.
 	Secrets bool
 }
 
@@ -79,10 +79,10 @@ type Teller interface {
 
 // Create puts a form before its creator's person and returns at once. Params
 // are those of elicitation/create: formDefinition, and a message where the
-// form's own words are not enough; or the prompt of the inline mode, which is a
-// form of one text. The error's code is BadSchema where there is no form in
-// them, AsksForSecret where its secrets could not be given to the creator, else
-// what the desk refuses with.
+// form's own words are not enough; or the prompt of the inline mode, which
+// becomes a form with one text field. The error's code is BadSchema if the
+// params have no valid form, AsksForSecret if the creator may not get the
+// form's secrets, or the code of the desk's refusal.
 func (o *Office) Create(by Creator, params []byte) (Form, error) {
 	params, f, err := o.define(params)
 	if err != nil {
@@ -93,7 +93,7 @@ func (o *Office) Create(by Creator, params []byte) (Form, error) {
 	}
 	var refused *ask.Error
 	var to *shown
-	var known atomic.Value // its id, once somebody can watch it
+	var known atomic.Value // its id; before it is set the form has no watchers
 	asker := o.asker(func(out ask.Outcome) {
 		switch {
 		case out.Ending == ask.Refused:
@@ -123,7 +123,7 @@ func (o *Office) Create(by Creator, params []byte) (Form, error) {
 	return o.Look(context.Background(), desk.Viewer{Principal: by.Principal}, id)
 }
 
-// define reads the form that somebody wants to create.
+// define reads the form from the params of a creation.
 func (o *Office) define(params []byte) ([]byte, *form.Form, error) {
 	q := question.Read(params)
 	if q.Definition == nil && q.Mode == "inline" {
@@ -169,16 +169,15 @@ func sensitive(f *form.Form) []string {
 // maxNamed is how many fields an error names.
 const maxNamed = 5
 
-// noSecrets refuses a form before anybody types a secret that nobody would
-// get.
+// noSecrets refuses a form whose secrets its creator may not get.
 func noSecrets(fields []string) *ask.Error {
 	named := strings.ToValidUTF8(strings.Join(fields[:min(len(fields), maxNamed)], ", "), "?")
 	return ask.Errorf(ask.AsksForSecret, "The form asks for a secret ("+named+"), and this gateway gives none to MCP clients. "+
 		"Create it with POST /v1/forms, where the result can be collected, or have the operator allow asks.secrets_to_clients.")
 }
 
-// asker is who waits for the outcome of a form: whoever comes for it. Told is
-// called when it has ended.
+// asker is the asker of a form. Told is called with the outcome. The answer is
+// kept whole, sealed, until the creator collects it.
 func (o *Office) asker(told func(ask.Outcome)) desk.Asker {
 	return desk.Asker{
 		Settled: func(out ask.Outcome) error {
@@ -187,7 +186,7 @@ func (o *Office) asker(told func(ask.Outcome)) desk.Asker {
 			}
 			return nil
 		},
-		Keep: func(result []byte) []byte { return result }, // sealed, until it is collected
+		Keep: func(result []byte) []byte { return result },
 		Kept: true,
 	}
 }
@@ -214,8 +213,8 @@ func (s *shown) Warn(a *ask.Ask, extensions int) {
 // Created reports whether an ask is a form that a client created.
 func Created(a *ask.Ask) bool { return question.Created(a) }
 
-// Revive takes up forms after a restart. Those who created them are not told
-// any more, unless they watch: they come for the outcome.
+// Revive takes up forms after a restart. Their creators get no notification,
+// except through Watch; they look at the form or collect it.
 func (o *Office) Revive(group []desk.Stored) []desk.Revived {
 	revived := make([]desk.Revived, len(group))
 	for i, s := range group {

@@ -15,18 +15,19 @@ import (
 // MaxMetadata is how many bytes the metadata of a submission may have.
 const MaxMetadata = 4 << 10
 
-// Submission is what somebody submits for a form, in JSON. What is nil was not
-// given.
+// Submission is the JSON members of a submission. A member that is missing is
+// nil.
 type Submission struct {
 	Responses json.RawMessage
-	FormID    json.RawMessage // the id in the form's definition, where it is named
-	Metadata  json.RawMessage // an object that goes to the creator as it is: it proves nothing
+	FormID    json.RawMessage // the id of the form's definition; optional
+	Metadata  json.RawMessage // an object that the creator gets unchanged and unverified; optional
 }
 
 // Submit answers a form. An answer that does not fit it is refused with
 // InvalidContent and all that is wrong, and can be put right as often as the
-// error says; one that names another form, or has too much metadata, with
-// BadMessage, and is no attempt. An error says what kind it is in its data.
+// error says. A submission with the id of another form, or with too much
+// metadata, is refused with BadMessage and does not count as an attempt. The
+// data of an error says of what kind it is.
 func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, s Submission) error {
 	v, err := o.peek(ctx, who, id)
 	if err != nil {
@@ -61,8 +62,7 @@ func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, s 
 	return err
 }
 
-// check refuses a submission that is meant for another form, or that says too
-// much about itself.
+// check checks the form id and the metadata of a submission.
 func (s *Submission) check(f *form.Form) error {
 	if given(s.FormID) {
 		if named, ok := wire.Unquote(s.FormID); !ok || named != f.Definition().ID {
@@ -79,5 +79,5 @@ func (s *Submission) check(f *form.Form) error {
 	return nil
 }
 
-// given reports whether a member is there: null is none.
+// given reports whether a member is present and not null.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

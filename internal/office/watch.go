@@ -13,13 +13,14 @@ import (
 // MaxWatched is how many forms can be watched at once by one watcher.
 const MaxWatched = 100
 
-// watchers are those who wait for forms to end, by the form's id.
+// watchers are the channels of watched forms, by the form's id.
 type watchers struct {
 	mu sync.Mutex
 	by map[string][]chan<- string
 }
 
-// add has a channel told, once, that a form has ended. It must have room.
+// add registers a channel for the end of a form. It gets the id once, and must
+// have room for it.
 func (w *watchers) add(id string, to chan<- string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +40,7 @@ func (w *watchers) remove(id string, to chan<- string) {
 	}
 }
 
-// ended tells all who watch a form.
+// ended sends the id of a form to its watchers.
 func (w *watchers) ended(id string) {
 	w.mu.Lock()
 	told := w.by[id]
@@ -64,13 +65,14 @@ func (w *watched) warns() time.Time {
 	return w.view.Ask.Deadline.Add(-w.view.Ask.Terms.Warn)
 }
 
-// Watch tells a watcher what becomes of its forms until all of them have
-// ended, also of those that ended before, or until ctx ends. Begun is called
-// first, with those of the ids that are its forms; the rest is passed over.
-// Everything is told from the caller's goroutine. by.Tell is who is told.
+// Watch reports warnings and completions of a principal's forms to by.Tell,
+// until all of them have ended or ctx ends. Forms that have ended before are
+// reported as well. Begun is called first, with the ids that are forms of the
+// principal; other ids are ignored. All calls are made by the caller's
+// goroutine.
 func (o *Office) Watch(ctx context.Context, by Creator, ids []string, begun func(ids []string)) error {
 	who := desk.Viewer{Principal: by.Principal}
-	// Of each form it may be told twice: by whoever settles it, and below.
+	// Two signals per form at most: from its asker, and from the check below.
 	ended := make(chan string, 2*len(ids))
 	open := map[string]*watched{}
 	mine := []string{}
@@ -78,7 +80,7 @@ func (o *Office) Watch(ctx context.Context, by Creator, ids []string, begun func
 		if open[id] != nil {
 			continue // it is named twice
 		}
-		o.watchers.add(id, ended) // before it is looked at, so that its end is not missed
+		o.watchers.add(id, ended) // before the check of its state, so that no end is missed
 		defer o.watchers.remove(id, ended)
 		v, err := o.peek(ctx, who, id)
 		switch {
@@ -100,7 +102,7 @@ func (o *Office) Watch(ctx context.Context, by Creator, ids []string, begun func
 			stop()
 			return context.Cause(ctx)
 		case id := <-ended:
-			if open[id] != nil && ctx.Err() == nil { // secrets are not for somebody who has gone
+			if open[id] != nil && ctx.Err() == nil { // a client that has gone gets no secrets
 				delete(open, id)
 				o.tellEnd(ctx, by, id)
 			}
@@ -112,8 +114,7 @@ func (o *Office) Watch(ctx context.Context, by Creator, ids []string, begun func
 	return nil
 }
 
-// nextWarning is when the first of some forms has to be looked at, because its
-// time may be nearly up.
+// nextWarning gives a timer for the first warning of the open forms.
 func nextWarning(open map[string]*watched) (<-chan time.Time, func()) {
 	var first time.Time
 	for _, w := range open {
@@ -128,8 +129,8 @@ func nextWarning(open map[string]*watched) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// tellWarnings warns a watcher of the forms whose time is nearly up, as they
-// stand now: they may have been given more.
+// tellWarnings reports the forms whose warning is due, after a check of their
+// current deadlines: they may have been extended.
 func (o *Office) tellWarnings(ctx context.Context, by Creator, open map[string]*watched) {
 	for id, w := range open {
 		if at := w.warns(); at.IsZero() || time.Now().Before(at) {
@@ -137,7 +138,7 @@ func (o *Office) tellWarnings(ctx context.Context, by Creator, open map[string]*
 		}
 		v, err := o.peek(ctx, desk.Viewer{Principal: by.Principal}, id)
 		if err != nil || v.Outcome != nil {
-			w.warned = w.view.Ask.Deadline // its end is told
+			w.warned = w.view.Ask.Deadline // its end is reported instead
 			continue
 		}
 		if w.view = v; !time.Now().Before(w.warns()) {
@@ -147,11 +148,11 @@ func (o *Office) tellWarnings(ctx context.Context, by Creator, open map[string]*
 	}
 }
 
-// tellEnd tells a watcher that a form has ended.
+// tellEnd reports the end of a form.
 func (o *Office) tellEnd(ctx context.Context, by Creator, id string) {
 	v, err := o.peek(ctx, desk.Viewer{Principal: by.Principal}, id)
 	if err != nil || v.Outcome == nil {
-		return // it is forgotten, or the store is away: whoever looks finds out
+		return // deleted, or the store is unavailable; the client can look at the form later
 	}
 	f, err := o.form(&v.Ask)
 	if err != nil {

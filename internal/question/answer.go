@@ -22,9 +22,9 @@ func AnswerIn(raw []byte, at wire.Span) ask.Answer {
 // for its own person: no server asks it.
 func Created(a *ask.Ask) bool { return a.Kind == ask.Form && a.Backend == "" }
 
-// Encode writes the values of an answer as the asker reads them. A server gets
-// files as MCP can say them, by their addresses; who created a form gets all
-// that the form language says of a file.
+// Encode writes the values of an answer for its asker. A server gets the
+// address of a file, since MCP allows no objects in an answer. The creator of a
+// form gets the file with its name, type and size.
 func Encode(created bool, f *form.Form, values form.Values) []byte {
 	if created {
 		return f.EncodeFiles(values)

@@ -13,17 +13,16 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// A client may create forms of its own, and submit and extend them. They are
-// for its own principal, and for nobody else. In MCP elicitation/create goes
-// from servers to clients, so that the same method in the other direction is
-// free; a client opts in by what it sends, and may declare our extension to be
-// told more.
+// A client may create forms for its own principal, and submit and extend them.
+// In MCP elicitation/create is a request from servers to clients, so the same
+// method in the other direction has no other meaning. A client opts in by the
+// content of its request; the extension is optional.
 
-// ownsForm reports whether a request is the gateway's own to answer: the
-// creation of a form that says what it is, and all that is done to a form. A
-// submission never goes to a backend, whatever form it names: there may be
-// secrets in it. What else elicitation/create can mean from a client is for
-// the backend to say, unless the client declared the extension.
+// ownsForm reports whether the gateway answers a request itself: the creation
+// of a form, and every submission and extension. A submission is never
+// forwarded to a backend, whatever form it names, because it can contain
+// secrets. Any other elicitation/create is forwarded, unless the client
+// declared the extension.
 func (r *Relay) ownsForm(msg *wire.Message, declared func(*wire.Message) bool) bool {
 	if r.office == nil {
 		return false
@@ -71,7 +70,7 @@ func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Messa
 	return result(id, raw)
 }
 
-// creator is a client that has to do with forms, with what it may be given.
+// creator completes a creator with the rules for MCP clients.
 func (r *Relay) creator(by office.Creator) office.Creator {
 	by.Via, by.Secrets = contract.MCP, r.secrets
 	return by

@@ -11,9 +11,9 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// A modern client has no session on which it could be told of its forms. It
-// subscribes to them, as it subscribes to everything else:
-// subscriptions/listen with notifications.elicitationIds.
+// A modern client has no session for notifications about its forms. It
+// subscribes to them with subscriptions/listen and
+// notifications.elicitationIds.
 
 // watchesForms reports whether a subscription is for forms.
 func (r *Relay) watchesForms(msg *wire.Message) bool {
@@ -21,8 +21,8 @@ func (r *Relay) watchesForms(msg *wire.Message) bool {
 		!wire.Get(msg.Raw, wire.Get(msg.Raw, msg.Params, "notifications"), "elicitationIds").IsZero()
 }
 
-// listenForms serves a subscription to forms, until they have all ended. No
-// backend has to do with it, so that it is for nothing else.
+// listenForms serves a subscription to forms until all of them have ended. It
+// involves no backend, so it takes no other filter.
 func (r *Relay) listenForms(ctx context.Context, by office.Creator, msg *wire.Message, peer contract.Peer) (contract.Response, error) {
 	filter := wire.Get(msg.Raw, msg.Params, "notifications")
 	for m := range wire.Members(msg.Raw, filter) {

@@ -39,7 +39,7 @@ func (h *Handler) create(r *http.Request, who desk.Viewer) (any, error) {
 	if _, err := wire.Object(raw, "mode", "message", "formDefinition"); err != nil {
 		return nil, err
 	}
-	// Whoever creates a form here can collect here what was answered.
+	// The creator can collect the secrets through this API.
 	return h.cfg.Forms.Create(office.Creator{Principal: who.Principal, Client: surface, Via: surface, Secrets: true}, raw)
 }
 
@@ -52,7 +52,7 @@ func (h *Handler) form(r *http.Request, who desk.Viewer) (any, error) {
 	return h.cfg.Forms.Look(r.Context(), who, id)
 }
 
-// collectForm gives a completed form with its secrets, once.
+// collectForm returns a completed form with its secrets, once.
 func (h *Handler) collectForm(r *http.Request, who desk.Viewer) (any, error) {
 	id, err := idOf(r)
 	if err != nil {
