@@ -214,3 +214,23 @@ func TestSeedFormOfAClientThatGetsNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestSubscriptionToAFormAfterACrash: a form goes on after a crash, and a
+// modern client that subscribes again is told of its end (F12).
+func TestSubscriptionToAFormAfterACrash(t *testing.T) {
+	t.Parallel()
+	g := rig.Start(t, durable+"backends:\n  one: { url: "+rig.NewBackend(t, nil).URL+" }\n")
+	s := &seedClient{t: t, modern: true, c: rig.NewClient(t, g.URL)}
+	created := s.send("1", "elicitation/create", `{"mode":"inline","prompt":"Which city?"}`)
+	result, _ := created["result"].(map[string]any)
+	id := fmt.Sprint(result["elicitationId"])
+	g.Kill(t)
+	g = g.Again(t)
+	s.c = rig.NewClient(t, g.URL)
+	stream := s.follow(id)
+	s.send("2", "elicitation/submit", `{"elicitationId":"`+id+`","responses":{"value":"Paris"}}`)
+	complete := s.told(stream, "notifications/elicitation/complete")
+	if want := map[string]any{"elicitationId": id, "status": "completed", "result": map[string]any{"value": "Paris"}}; !reflect.DeepEqual(complete, want) {
+		t.Errorf("the notification is %v, want %v", complete, want)
+	}
+}
