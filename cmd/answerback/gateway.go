@@ -116,7 +116,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	g.relay, err = relay.New(relay.Config{
 		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
-		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, Ring: ring, Catalog: g.catalog, Log: log,
+		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, SecretsToClients: cfg.Asks.SecretsToClients, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x contract.Crossing) (contract.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},

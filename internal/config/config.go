@@ -66,6 +66,7 @@ type Asks struct {
 	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
 	RatePerMinute       int           `yaml:"rate_per_minute" doc:"Questions a minute that one backend may put to one principal, on average." min:"1" max:"1000000"`
 	Burst               int           `yaml:"burst" doc:"Questions that one backend may put to one principal at once, before the rate applies." min:"1" max:"1000000"`
+	SecretsToClients    bool          `yaml:"secrets_to_clients" doc:"Send MCP clients the values of sensitive fields in forms that they created, once, in notifications/elicitation/complete. By default the gateway refuses such a form when an MCP client creates it; programs create it with POST /v1/forms and collect the values there."`
 	Files               Files         `yaml:"files" doc:"Files that people give with their answers. They are kept sealed in the journal."`
 }
 

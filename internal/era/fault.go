@@ -79,6 +79,9 @@ var rows = [...]Row{
 	{ask.NotYours, codeInvalidParams, codeInvalidParams},
 	{ask.InvalidContent, codeFormInvalid, codeInvalidParams},
 
+	{ask.NotAnswered, codeInvalidParams, codeInvalidParams},
+	{ask.Collected, codeInvalidParams, codeInvalidParams},
+
 	{ask.BadMessage, codeInvalidRequest, codeInvalidRequest},
 	{ask.Ambiguous, codeInvalidRequest, codeInvalidRequest},
 	{ask.TooLarge, codeInvalidRequest, codeInvalidRequest},

@@ -148,7 +148,7 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer contract.Pee
 	case "initialize":
 		return fail(id, ask.Errorf(ask.BadMessage, "This session is initialized already."), era.Legacy)
 	}
-	if s.forms && isForm(msg.Method()) {
+	if s.relay.ownsForm(msg, func(*wire.Message) bool { return s.forms }) {
 		return s.formCall(ctx, msg)
 	}
 	if s.tells(msg.Method()) {

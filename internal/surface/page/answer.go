@@ -9,6 +9,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	asked "github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/upload"
 )
 
@@ -156,7 +157,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 			h.again(w, s, http.StatusServiceUnavailable, "Your files could not be sent. "+ask.From(err).Message)
 			return
 		}
-		answer.Result = append(append([]byte(`{"action":"accept","content":`), s.Form.Encode(values)...), '}')
+		answer.Result = append(append([]byte(`{"action":"accept","content":`), asked.Encode(s.Created(), s.Form, values)...), '}')
 	}
 	receipt, err := h.cfg.Desk.Submit(s.ID, s.by.Viewer, surface, answer)
 	if err != nil {
