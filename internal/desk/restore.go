@@ -35,7 +35,7 @@ type Stored struct {
 type Revived struct {
 	Asker Asker
 	Ways  Ways
-	Again bool       // the ask is shown again: who was shown it before has lost it
+	Again bool       // the client is shown the ask again, because it has lost it
 	Lost  *ask.Error // why nobody waits for it any more
 }
 
@@ -212,7 +212,7 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) (lost []orphan) {
 		// is not shown again by itself.
 		var again exchange.Restarted
 		if by.Again {
-			again.Rungs = by.Ways.rungs()
+			again.Rungs = Ways{Client: by.Ways.Client, Link: by.Ways.Link}.rungs()
 		}
 		d.step(e, again)
 	}

@@ -136,6 +136,10 @@ func (s *Surface) Return(mark []byte, _ string, who ask.Principal, behind func(c
 	delete(s.pending, r.ID)
 	s.mu.Unlock()
 	c := s.remake(r)
+	// It may take as long again, and may not have been written down yet.
+	if err := s.write(r, s.cfg.Cap+s.cfg.Keep); err != nil {
+		s.cfg.Log.Warn("start of a call not stored", "surface", surfaceName, "principal", who.String(), "code", ask.CodeOf(err), "err", err)
+	}
 	c.begun()
 	c.opened(behind(c.life, c))
 	s.calls.restore(c)
