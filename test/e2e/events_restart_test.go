@@ -137,29 +137,65 @@ func TestEventsSurviveTwoCrashes(t *testing.T) {
 	})
 }
 
-// TestEventsOverStdioAreLost: a program that the gateway started dies with it.
-// The consumer of its call is told, and so is the repeated start.
+// TestEventsOverStdioAreLost: a program that the gateway started dies with it,
+// and a server without sessions does not know the call again. The consumer of
+// such a call is told, and so is the repeated start.
 func TestEventsOverStdioAreLost(t *testing.T) {
 	t.Parallel()
-	g := rig.Start(t, durable+"backends:\n  one: { command: "+rig.StdioPeer(t)+" }\n")
-	f := newFront(t, g, canAsk, "true")
-	body := `{"name":"ask","arguments":{"method":"elicitation/create","params":` + nameForm + `}}`
-	calls := []*rig.Feed{f.Call("one", body, "Idempotency-Key", "k"), f.Call("one", body)}
-	for _, call := range calls {
-		call.Until("elicitation-request")
+	modern := rig.NewBackend(t, map[string]rig.Script{"tools/call ask": func(c *rig.Call) {
+		c.Result(`{"resultType":"input_required","requestState":"one","inputRequests":{"k":{"method":"elicitation/create","params":` + nameForm + `}}}`)
+	}})
+	modern.ModernOnly = true
+	for name, backend := range map[string]string{"stdio": "command: " + rig.StdioPeer(t), "modern": "url: " + modern.URL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := rig.Start(t, durable+"backends:\n  one: { "+backend+" }\n")
+			f := newFront(t, g, canAsk, "true")
+			body := `{"name":"ask","arguments":{"method":"elicitation/create","params":` + nameForm + `}}`
+			calls := []*rig.Feed{f.Call("one", body, "Idempotency-Key", "k"), f.Call("one", body)}
+			for _, call := range calls {
+				call.Until("elicitation-request")
+			}
+			for range 2 {
+				g.Kill(t)
+				g = g.Again(t)
+				for _, call := range calls {
+					f, s := follows(t, g, call)
+					if e := s.Until("error"); e["code"] != "backend_lost" {
+						t.Errorf("the call ended with %v", e)
+					}
+					if again := f.Call("one", body, "Idempotency-Key", "k"); again.ID != calls[0].ID || again.Until("error")["code"] != "backend_lost" {
+						t.Errorf("the key gave %s", again.Raw)
+					}
+				}
+			}
+		})
 	}
-	for range 2 {
-		g.Kill(t)
-		g = g.Again(t)
-		for _, call := range calls {
-			f, s := follows(t, g, call)
-			if e := s.Until("error"); e["code"] != "backend_lost" {
-				t.Errorf("the call ended with %v", e)
-			}
-			if again := f.Call("one", body, "Idempotency-Key", "k"); again.ID != calls[0].ID || again.Until("error")["code"] != "backend_lost" {
-				t.Errorf("the key gave %s", again.Raw)
-			}
-		}
+}
+
+// TestEventsCrashAfterTheAnswer: a call that was at work on its answer when the
+// gateway died has an end that says so, and is not run again.
+func TestEventsCrashAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := rig.NewBackend(t, map[string]rig.Script{"tools/call work": func(c *rig.Call) {
+		c.Ask(c.ID(), "elicitation/create", nameForm)
+		c.Send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"at work"}}`)
+		<-c.Context.Done()
+	}})
+	g := rig.Start(t, durable+"backends:\n  one: { url: "+b.URL+" }\n")
+	f := newFront(t, g, canAsk, "true")
+	call := f.Call("one", toolCall("work"))
+	id := call.Until("elicitation-request")["id"].(string)
+	f.Say("POST", "/calls/"+call.ID+"/respond", `{"id":"`+id+`","action":"accept","content":{"name":"Ann"}}`)
+	call.Until("log")
+	g.Kill(t)
+	_, s := follows(t, g.Again(t), call)
+	// It depends on whether the gateway could still note that the answer arrived.
+	if code := s.Until("error")["code"]; code != "outcome_unknown" && code != "backend_lost" {
+		t.Errorf("the call ended with %v", code)
+	}
+	if n := b.Count("tools/call"); n != 1 {
+		t.Errorf("the server ran %d calls", n)
 	}
 }
 
