@@ -125,7 +125,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 			CallTimeout: cfg.Limits.CallTimeout, CallCap: cfg.Limits.CallCap,
 			CallsPerSession: cfg.Limits.CallsPerSession, StateAge: cfg.Limits.CallCap,
 			Away: cfg.Limits.Away, Round: cfg.Limits.Round, Parked: cfg.Asks.MaxOpenPerPrincipal,
-			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)},
+			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}, Conversation: cfg.Events.Conversation,
 		},
 	})
 	if err != nil {
@@ -157,7 +157,8 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		MaxBody:              int(cfg.Limits.BodyBytes),
 		MaxCalls:             cfg.Limits.Sessions,
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
-		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep,
+		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep, Cap: cfg.Limits.CallCap,
+		Shelf: shelved{results{g.store.Shelf("events"), ring}},
 	})
 	if err == nil && cfg.A2A.Enabled && d != nil {
 		g.agent, err = newAgent(cfg, d, g)
@@ -214,14 +215,18 @@ func (c counting) Call(s relay.CallStats) {
 
 // restore takes up what was kept before a restart.
 func (g *gateway) restore(ctx context.Context) error {
+	if err := g.events.Restore(ctx); err != nil {
+		return err
+	}
 	if g.desk == nil {
+		g.events.Restored()
 		return g.agent.restore(ctx)
 	}
 	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
 		if office.Created(&group[0].Ask) {
 			return g.office.Revive(group)
 		}
-		return g.relay.Revive(ctx, g.surface, group)
+		return g.relay.Revive(ctx, returning{g.surface, g.events}, group)
 	})
 	if err != nil {
 		return err
@@ -229,10 +234,24 @@ func (g *gateway) restore(ctx context.Context) error {
 	if n > 0 {
 		g.log.Info("questions taken up after a restart", "asks", n)
 	}
+	g.events.Restored()
 	if err := g.relay.Restore(ctx); err != nil {
 		return err
 	}
 	return g.agent.restore(ctx)
+}
+
+// returning finds clients of before a restart at the surface that they used.
+type returning struct {
+	mcp    *surface.Surface
+	events *events.Surface
+}
+
+func (r returning) Return(mark []byte, id string, who ask.Principal, behind func(context.Context, contract.Peer) *relay.Session) (context.Context, contract.Peer, func(contract.Response), error) {
+	if events.Marked(mark) {
+		return r.events.Return(mark, id, who, behind)
+	}
+	return r.mcp.Return(mark, id, who, behind)
 }
 
 // clientsOf gives the rules for clients that can be told by their names alone.

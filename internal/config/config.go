@@ -124,8 +124,9 @@ type Client struct {
 
 // Events bounds the calls of event streams.
 type Events struct {
-	Linger time.Duration `yaml:"linger" doc:"How long a call goes on whose stream nobody follows, before it is cancelled." min:"1s" max:"1d"`
-	Keep   time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
+	Linger       time.Duration `yaml:"linger" doc:"How long a call goes on whose stream nobody follows, before it is cancelled." min:"1s" max:"1d"`
+	Conversation time.Duration `yaml:"conversation" doc:"How long a conversation that makes no call keeps its sessions and processes at backends." min:"1s" max:"1d"`
+	Keep         time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
 }
 
 // A2A says whether the gateway is an agent, and what its tasks may take.
@@ -218,7 +219,7 @@ func Default() *Config {
 		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
 		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},
 		A2A:     A2A{Keep: 24 * time.Hour, MaxTasks: 100, MaxPast: 100},
-		Events:  Events{Linger: 2 * time.Minute, Keep: 10 * time.Minute},
+		Events:  Events{Linger: 2 * time.Minute, Conversation: 15 * time.Minute, Keep: 10 * time.Minute},
 		Limits: Limits{
 			MessageBytes:         32 * MiB,
 			BodyBytes:            32 * MiB,

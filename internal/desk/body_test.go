@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,4 +144,20 @@ func TestAnotherFormatIsRefused(t *testing.T) {
 		}
 	}
 	k.End(id, ask.Abandoned, nil)
+}
+
+// TestReasonsAreNotModified: many asks can end for one reason, which is a
+// value that is not modified: writing them at the same time is no race.
+func TestReasonsAreNotModified(t *testing.T) {
+	why := ask.Errorf(ask.ClientCancelled, "The call was cancelled.")
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			b := body{ask: question(), kept: exchange.Kept{Outcome: &ask.Outcome{Ending: ask.Abandoned, Err: why}, Undelivered: why}}
+			if got, err := decodeBody(b.encode(), nil); err != nil || got.kept.Undelivered.Code != why.Code {
+				t.Errorf("what was written is read as %v: %v", got.kept.Undelivered, err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -349,3 +349,26 @@ func TestAReceiptTellsThatTheAskerIsGone(t *testing.T) {
 		t.Errorf("record %+v", rec)
 	}
 }
+
+// A client that has lost an ask with the gateway is shown it again, where its
+// asker says so, and is told when it ends. Others have it before them still.
+func TestAnAskIsShownAgainToAClientThatLostIt(t *testing.T) {
+	for _, shows := range []bool{true, false} {
+		k := newKit(t, nil)
+		id := k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: newResult(t).settled, Kept: true})
+		after, back := newResult(t), &client{}
+		next := again(t, k, func(context.Context, []Stored) []Revived {
+			return []Revived{{Asker: after.asker(), Ways: Ways{Client: back}, Again: shows}}
+		})
+		if n := len(back.shown); n != map[bool]int{true: 1}[shows] {
+			t.Errorf("with Again %v it was shown %d times", shows, n)
+		}
+		if _, err := next.Submit(id, adaAtPage, "page", accept); err != nil {
+			t.Fatal(err)
+		}
+		after.now()
+		if why := back.withdrawn[id]; (why != nil) != shows {
+			t.Errorf("with Again %v it was withdrawn with %v", shows, why)
+		}
+	}
+}

@@ -35,6 +35,7 @@ type Stored struct {
 type Revived struct {
 	Asker Asker
 	Ways  Ways
+	Again bool       // the client is shown the ask again, because it has lost it
 	Lost  *ask.Error // why nobody waits for it any more
 }
 
@@ -209,7 +210,11 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) (lost []orphan) {
 		}
 		// Whoever was shown the ask before may have it before them still: it
 		// is not shown again by itself.
-		d.step(e, exchange.Restarted{})
+		var again exchange.Restarted
+		if by.Again {
+			again.Rungs = Ways{Client: by.Ways.Client, Link: by.Ways.Link}.rungs()
+		}
+		d.step(e, again)
 	}
 	return lost
 }

@@ -120,12 +120,14 @@ func (j *join) line(ctx context.Context, e *Entry) (contract.Line, error) {
 			return sl.line, nil
 		}
 	}
-	line, err := j.s.relay.openLine(ctx, e, j.s.caps, contract.Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}, Links: j.s.caps.URL})
+	line, greeted, err := j.s.connect(ctx, e, j.s.caps, &joinEvents{j, name})
 	if err != nil {
 		return nil, unwelcome(name, err)
 	}
-	if err := greet(ctx, line); err != nil {
-		return nil, err
+	if !greeted {
+		if err := greet(ctx, line); err != nil {
+			return nil, err
+		}
 	}
 	j.mu.Lock()
 	level, closed := j.level, j.closed

@@ -108,6 +108,7 @@ type Limits struct {
 	Away            time.Duration // how long a call waits for a modern client to come back
 	Round           time.Duration // how long a modern client is kept waiting before it is asked to call again
 	Parked          int           // calls of one principal that outlive their requests
+	Conversation    time.Duration // how long a conversation keeps a line that it does not use; zero for the pool's own
 	Scan            wire.Limits
 }
 

@@ -33,6 +33,9 @@ type thread struct {
 	Hello   []byte `json:",omitempty"`
 	CapsKey string `json:",omitempty"`
 	Mark    []byte `json:",omitempty"` // the surface's own
+	Surface string `json:",omitempty"`
+	// Conversation is whose lines the session used.
+	Conversation string `json:",omitempty"`
 
 	parking.Place // of a call that outlives its request
 }
@@ -50,9 +53,17 @@ func (k *carried) waits(to contract.Peer) desk.Asker {
 		by.Group = c.pk.ID()
 	} else {
 		by.Group = k.asker.session + "/" + wire.IDKey(c.msg.Field(c.msg.ID))
+		by.Kept = lasts(to)
 	}
 	by.Resume = func() []byte { return k.thread(c, to) }
 	return by
+}
+
+// lasts reports whether a question is kept from the start because of who is
+// shown it.
+func lasts(to contract.Peer) bool {
+	p, ok := to.(contract.Lasting)
+	return ok && p.Lasting()
 }
 
 // thread describes the call as it stands.
@@ -69,6 +80,7 @@ func (k *carried) thread(c *call, to contract.Peer) []byte {
 			return nil
 		}
 		t.At, t.Version, t.Hello, t.CapsKey = s.at, s.version, s.hello, s.capsKey
+		t.Surface, t.Conversation = s.surface, s.conversation
 	}
 	t.Told = t.Told || k.told
 	b, err := json.Marshal(t)
@@ -208,6 +220,7 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	s := &Session{
 		relay: r, at: t.At, id: x.first.Session, who: t.Who, access: nothing{},
 		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client, manner: t.Manner,
+		surface: t.Surface, conversation: t.Conversation,
 		ready: make(chan struct{}), calls: make(map[string]*call), idle: make(chan struct{}),
 	}
 	close(s.ready)
@@ -231,6 +244,10 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 	if !solo {
 		events = &joinEvents{s.join, x.entry.Backend.Name()}
 	}
+	shared := &holder{relay: r, backend: x.entry.Backend.Name(), to: events}
+	if s.conversation != "" {
+		events = shared
+	}
 	resumed, err := x.resume(contract.Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
 	if err != nil {
 		c.finish()
@@ -241,6 +258,9 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		return err
 	}
 	plant.Kill("relay.resumed.session")
+	if s.conversation != "" {
+		s.lendable(x.entry, resumed, shared)
+	}
 	s.adopt(x.entry, resumed.Line)
 	key := wire.IDKey(x.msg.Field(x.msg.ID))
 	if err := s.begin(key, c); err != nil {
@@ -248,6 +268,9 @@ func (x *revival) session(clients Returning, group []desk.Stored, revived []desk
 		return err
 	}
 	x.carry(group, c, resumed.Questions, func(int) contract.Peer { return peer }, revived)
+	for i := range revived {
+		revived[i].Again = lasts(peer)
+	}
 	r.running.Go(func() {
 		reply, err := resumed.Wait(ctx)
 		s.finished(key)

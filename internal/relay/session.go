@@ -25,13 +25,15 @@ type Session struct {
 	access  contract.Access // guarded by mu
 	peer    contract.Peer
 	surface string // "" is mcp
-	version string
-	caps    era.Caps
-	hello   []byte // initialize params as backends get them
-	client  string // what the client calls itself
-	manner  Manner
-	forms   bool // the client may create forms
-	capsKey string
+	// conversation is whose lines are used, "" for lines of the session's own.
+	conversation string
+	version      string
+	caps         era.Caps
+	hello        []byte // initialize params as backends get them
+	client       string // what the client calls itself
+	manner       Manner
+	forms        bool // the client may create forms
+	capsKey      string
 
 	soloEntry *Entry
 	soloLine  contract.Line
@@ -63,7 +65,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Call
 	caps := capsAt.Of(params)
 	offered, _ := wire.Unquote(wire.Get(params, span, "protocolVersion").Of(params))
 	s := &Session{
-		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer, surface: who.Surface,
+		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer, surface: who.Surface, conversation: conversationOf(who),
 		ready: make(chan struct{}),
 		calls: make(map[string]*call), idle: make(chan struct{}),
 	}
@@ -92,7 +94,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Call
 func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, contract.Response) {
 	s.soloEntry = e
 	declared := era.ReadCaps(caps, offered)
-	line, err := s.relay.openLine(ctx, e, declared, contract.Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}, Links: declared.URL})
+	line, _, err := s.connect(ctx, e, declared, &soloEvents{s})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}
