@@ -152,7 +152,7 @@ func TestSecretOfSomebodyElse(t *testing.T) {
 	g := guard(t, "", "  one: { url: "+rig.NewBackend(t, nil).URL+" }\n")
 	api := newV1(t, g.Gateway)
 	answers := func(who string) string {
-		return g.sign("at+jwt", g.claims(who, g.Gateway.URL, map[string]any{"scope": "answerback:answer"}))
+		return g.Sign("at+jwt", g.Claims(who, g.Gateway.URL, map[string]any{"scope": "answerback:answer"}))
 	}
 	ids, keys := map[string]string{}, map[string]string{"ann": apiKey + "Ann", "bob": apiKey + "Bob"}
 	for who, key := range keys {
