@@ -350,7 +350,8 @@ func TestDoubtIsDispelledByTheNextWrite(t *testing.T) {
 	j := open(t, cfg)
 	r := ask("stored")
 	i := j.layout.shard(r.Shard)
-	w := write{subject: j.layout.ask(r.Key), kind: kindAsk, payload: encodeAsk(&r)}
+	w := write{subject: j.layout.ask(r.Key), kind: kindAsk, open: true, expires: j.recoverable(&r), payload: encodeAsk(&r)}
+	w.date(j.clock.now(), j.cfg.slack)
 	_, n, err := j.asks[i].publish(t.Context(), w, j.stamps())
 	if err != nil {
 		t.Fatal(err)
@@ -360,14 +361,14 @@ func TestDoubtIsDispelledByTheNextWrite(t *testing.T) {
 	if j.asks[i].doubt != nil {
 		t.Fatal("the doubt is still there")
 	}
-	if l := j.asks[i].current.Load(); l.pins != 2 {
+	if l := j.asks[i].book.ledger(j.clock.now()); l.pins != 2 {
 		t.Errorf("the ledger has %d records, want 2", l.pins)
 	}
 	other := ask("never stored")
 	other.ID = "never-stored"
 	j.asks[i].doubt = &doubt{write{subject: j.layout.ask(other.Key), kind: kindAsk}, 1}
 	create(t, j, ask("last"))
-	if l := j.asks[i].current.Load(); l.pins != 3 {
+	if l := j.asks[i].book.ledger(j.clock.now()); l.pins != 3 {
 		t.Errorf("the ledger has %d records, want 3", l.pins)
 	}
 	crash(t, j)

@@ -24,6 +24,24 @@ const (
 	maxRestarts = 5
 )
 
+// records is scan for readers: it gives the records that count, and nothing
+// else. What is over is left to the sweeper.
+func (t *table) records(ctx context.Context, filters ...string) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		for m, err := range t.scan(ctx, 0, filters...) {
+			switch {
+			case err != nil:
+				yield(stored{}, err)
+				return
+			case !t.counts(&m):
+				t.passed(t, &m)
+			case !yield(m, nil):
+				return
+			}
+		}
+	}
+}
+
 // scan reads the messages from a sequence on whose subjects match, in the
 // order of their sequences, up to the last one that was there when it began.
 // A shared store is first given a mark, because the replica that serves the
@@ -33,7 +51,7 @@ func (t *table) scan(ctx context.Context, from uint64, filters ...string) iter.S
 	return func(yield func(stored, error) bool) {
 		var until uint64
 		if t.stamps == nil && t.mark != "" {
-			rev, err := t.put(ctx, write{subject: t.mark, kind: kindMark})
+			rev, err := t.put(ctx, write{subject: t.mark, kind: kindMark, expires: journal.Never})
 			if err != nil {
 				yield(stored{}, err)
 				return
