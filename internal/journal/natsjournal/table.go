@@ -54,7 +54,7 @@ type write struct {
 // so that the rule holds for every write: no version may be removed before
 // those that it replaced are over.
 func (w *write) date(now int64, slack time.Duration) {
-	w.until = journal.Until(w.old, w.expires)
+	w.until = plant.Instead(plant.ShortLife, w.expires, journal.Until(w.old, w.expires))
 	if w.kind == kindMark || w.kind == kindClock {
 		return // they are replaced and never read as records
 	}
