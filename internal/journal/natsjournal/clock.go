@@ -86,19 +86,29 @@ func (j *Journal) lookAtTime(ctx context.Context) error {
 }
 
 // noteTime stores the time, and reads it back to learn when the engine stored
-// it. Another gateway that does so at the same moment is as good.
+// it. Another gateway that does so at the same moment is as good. Where more
+// time has passed in the engine than here, the time is stored once more.
 func (j *Journal) noteTime(ctx context.Context) error {
-	_, err := j.shelf.put(ctx, write{
-		subject: j.clockSubject(),
-		old:     j.noted.rev,
-		kind:    kindClock,
-		expires: journal.Never,
-		payload: binary.AppendVarint(nil, j.clock.now()),
-	})
-	if err != nil && !errors.Is(err, errLost) {
-		return err
+	for range 2 {
+		now := j.clock.now()
+		_, err := j.shelf.put(ctx, write{
+			subject: j.clockSubject(),
+			old:     j.noted.rev,
+			kind:    kindClock,
+			expires: journal.Never,
+			payload: binary.AppendVarint(nil, now),
+		})
+		if err != nil && !errors.Is(err, errLost) {
+			return err
+		}
+		if err := j.lookAtTime(ctx); err != nil {
+			return err
+		}
+		if j.clock.now()-now < int64(j.cfg.beat) {
+			return nil
+		}
 	}
-	return j.lookAtTime(ctx)
+	return nil
 }
 
 // keepTime notes the time at every beat until the journal is closed.

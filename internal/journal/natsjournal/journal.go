@@ -171,9 +171,12 @@ func (j *Journal) Close(ctx context.Context) error {
 	j.end()
 	j.running.Wait()
 	var err error
-	if j.engine != nil && j.link.broken.Load() == nil {
-		// The last mark vouches for the ends of all streams.
-		_, err = j.shelf.put(ctx, write{subject: j.shelf.mark, kind: kindMark})
+	if j.link.broken.Load() == nil && j.link.conn.IsConnected() {
+		// In an embedded store this last write vouches for the ends of all streams.
+		if err = j.noteTime(ctx); err != nil && j.engine == nil {
+			j.cfg.Log.Warn("journal: the time could not be noted in the store", "cause", err)
+			err = nil
+		}
 	}
 	return errors.Join(err, j.shut())
 }
