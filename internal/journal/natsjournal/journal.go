@@ -43,6 +43,19 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	j := newJournal(cfg)
+	if err := j.open(ctx); err != nil {
+		return nil, errors.Join(err, j.shut())
+	}
+	if j.engine != nil {
+		j.running.Go(j.mend)
+	}
+	j.running.Go(j.keepTime)
+	j.running.Go(j.sweep)
+	return j, nil
+}
+
+func newJournal(cfg Config) *Journal {
 	j := &Journal{cfg: cfg, layout: layout{prefix: cfg.Prefix, shards: cfg.Shards}}
 	j.clock = newClock(cfg.Now)
 	j.trash = make(chan trash, maxTrash)
@@ -54,15 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 		watches: map[*watch]struct{}{},
 	}
 	j.link.live()
-	if err := j.open(ctx); err != nil {
-		return nil, errors.Join(err, j.shut())
-	}
-	if j.engine != nil {
-		j.running.Go(j.mend)
-	}
-	j.running.Go(j.keepTime)
-	j.running.Go(j.sweep)
-	return j, nil
+	return j
 }
 
 func (j *Journal) open(ctx context.Context) error {

@@ -72,6 +72,9 @@ type scanner struct {
 	filters []string
 	next    uint64 // the sequence to go on from
 	until   uint64 // the sequence that must have been passed
+	// bad is told of a message that cannot be used, where not nil; else such a
+	// message ends the scan.
+	bad func(subject string, seq uint64, err error)
 
 	sub      *nats.Subscription
 	inbox    string // for replies to pulls, each with a number of its own
@@ -243,6 +246,10 @@ func (s *scanner) take(m *nats.Msg, yield func(stored, error) bool) error {
 	s.taken++
 	s.next = meta.Sequence.Stream + 1
 	got, err := read(s.stream, m.Subject, meta.Sequence.Stream, meta.Timestamp, m.Data)
+	if err != nil && s.bad != nil {
+		s.bad(m.Subject, meta.Sequence.Stream, err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
