@@ -21,7 +21,7 @@ func until(t *testing.T, before, now journal.Rev) journal.Rev {
 func monotone(t *testing.T, o Opened) {
 	ctx, s := t.Context(), o.Journal.Shelf("tasks")
 	var rev journal.Rev
-	for i, ttl := range []time.Duration{time.Minute, time.Hour, time.Second, 0, time.Minute} {
+	for i, ttl := range []time.Duration{2 * time.Minute, time.Hour, time.Minute, 0, 2 * time.Minute} {
 		rev = until(t, rev, must(s.Put(ctx, "item", rev, fmt.Append(nil, i), ttl))(t))
 		if (ttl == 0) != (rev.Expires == journal.Never) {
 			t.Errorf("with a ttl of %v it expires at %d", ttl, rev.Expires)

@@ -21,6 +21,7 @@ import (
 
 // site is a store whose engine can be killed.
 type site interface {
+	config() *Config
 	open(t *testing.T) *Journal
 	// kill ends the engine as kill -9 does and starts it again without its
 	// index. The journal that was open is closed.
@@ -47,6 +48,8 @@ func copied(t *testing.T, dir string) string {
 }
 
 type embeddedSite struct{ cfg Config }
+
+func (s *embeddedSite) config() *Config { return &s.cfg }
 
 func (s *embeddedSite) open(t *testing.T) *Journal { return open(t, s.cfg) }
 
@@ -149,6 +152,8 @@ func (s *serverSite) stop() {
 	}
 }
 
+func (s *serverSite) config() *Config { return &s.cfg }
+
 func (s *serverSite) open(t *testing.T) *Journal { return open(t, s.cfg) }
 
 func (s *serverSite) kill(t *testing.T, j *Journal) {
@@ -215,6 +220,10 @@ func overAfterACrash(t *testing.T, s site, alone bool) {
 	if alone {
 		kills = 2
 	}
+	// While the records are written the time of the store stands still, however
+	// slow the machine is. The engine removes them by its own clock.
+	wall := newTurned()
+	s.config().Now = wall.now
 	ctx, j := t.Context(), s.open(t)
 	grants, results := j.Shelf("grants"), j.Shelf("results")
 	must := func(rev journal.Rev, err error) journal.Rev {
@@ -225,7 +234,7 @@ func overAfterACrash(t *testing.T, s site, alone bool) {
 		return rev
 	}
 	r := ask("alive")
-	r.Deadline = time.Now().Add(time.Hour)
+	r.Deadline = wall.now().Add(24 * time.Hour)
 	alive := create(t, j, r)
 	granted := must(grants.Put(ctx, "alive", journal.Rev{}, []byte("token"), 0))
 	var settled []journal.Record
@@ -250,6 +259,7 @@ func overAfterACrash(t *testing.T, s site, alone bool) {
 	until(t, "the engine has removed what is over", func() bool {
 		return messages(t, j, asks) == 2 && messages(t, j, j.shelf.stream) <= n+3 // ends of grants, mark, time, one alive
 	})
+	wall.turn(time.Minute)
 
 	for range kills {
 		s.kill(t, j)

@@ -214,12 +214,14 @@ func (m *model) round(dir string, seed uint64, writes int) {
 			m.known[m.pending] = m.maybe
 			m.pending = ""
 			m.writes++
+			writes--
 		case "gone":
 			m.pending = ""
 		case "refused":
 			m.t.Fatalf("the store was refused: %s", lines.Text())
 		}
-		if writes--; writes == 0 { // what it said before it died still counts
+		if writes == 0 { // what it said before it died still counts
+			writes = -1
 			if m.cut != nil {
 				m.cut()
 			}
@@ -287,7 +289,7 @@ func (m *model) play(dir string, seed uint64, rng *rand.Rand, restore func()) {
 	t := m.t
 	t.Helper()
 	for i := range playRounds {
-		m.round(dir, seed+uint64(i), 100+rng.IntN(400))
+		m.round(dir, seed+uint64(i), 50+rng.IntN(150))
 		restore()
 		if t.Failed() {
 			return

@@ -77,8 +77,7 @@ func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
 	}
 	w.date(t.clock.now(), t.slack)
 	if t.stamps == nil {
-		rev, _, err := t.publish(ctx, w, nil)
-		return rev, err
+		return t.putShared(ctx, w)
 	}
 	if w.old.IsZero() && w.kind != kindMark && w.kind != kindClock {
 		if err := t.room(); err != nil {
@@ -102,6 +101,31 @@ func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
 		t.doubt = &doubt{w, n}
 	}
 	return rev, err
+}
+
+// putShared is put where others write too. With several replicas the engine
+// refuses a write beside another one that is not decided yet. Then nothing was
+// lost so far: the version to replace is still there, and the write is
+// repeated.
+func (t *table) putShared(ctx context.Context, w write) (journal.Rev, error) {
+	for {
+		rev, _, err := t.publish(ctx, w, nil)
+		if !errors.Is(err, errLost) {
+			return rev, err
+		}
+		is, err := t.last(ctx, w.subject) // the zero message where there is none
+		switch {
+		case err != nil && !errors.Is(err, journal.NotFound):
+			return journal.Rev{}, err
+		case is.seq != w.old.Seq:
+			return journal.Rev{}, errLost
+		}
+		select {
+		case <-ctx.Done():
+			return journal.Rev{}, unavailable("storing "+w.subject+" beside another write", context.Cause(ctx))
+		case <-time.After(retryPause):
+		}
+	}
 }
 
 // replace is put for a version that readers can still see: one that has
