@@ -16,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/answerback/answerback/internal/journal"
-	"github.com/answerback/answerback/internal/journal/journaltest"
 )
 
 // site is a store whose engine can be killed.
@@ -201,19 +200,18 @@ func messages(t *testing.T, j *Journal, name string) uint64 {
 func TestWhatIsOverStaysOverAfterACrash(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]func(*testing.T) site{
-		"embedded":       func(t *testing.T) site { return &embeddedSite{still(config(t))} },
-		"external":       func(t *testing.T) site { return newServerSite(t, 1) },
-		"three replicas": func(t *testing.T) site { return newServerSite(t, 3) },
+		"embedded": func(t *testing.T) site { return &embeddedSite{still(config(t))} },
+		"external": func(t *testing.T) site { return newServerSite(t, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// With three replicas each restart takes seconds of elections.
-			alone := name != "three replicas"
-			overAfterACrash(t, s(t), alone)
+			overAfterACrash(t, s(t), true)
 		})
 	}
 }
 
+// overAfterACrash plays the three situations. Where the engine is alone, what
+// it has removed comes back for sure.
 func overAfterACrash(t *testing.T, s site, alone bool) {
 	const n = 20
 	kills := 1
@@ -419,29 +417,4 @@ func bareEngine(t *testing.T, cfg *Config) (*engine, jetstream.JetStream) {
 		t.Fatal(err)
 	}
 	return e, js
-}
-
-func TestThreeReplicasKeepTheContract(t *testing.T) {
-	t.Parallel()
-	s := newServerSite(t, 3)
-	var stores int
-	prefixes := make(chan string, 1)
-	prefixes <- ""
-	journaltest.Run(t, func(t *testing.T) journaltest.Opened {
-		<-prefixes
-		stores++
-		cfg := s.cfg
-		cfg.Recovery, cfg.grain, cfg.slack = Defaults().Recovery, Defaults().grain, Defaults().slack
-		cfg.Prefix = fmt.Sprint("s", stores)
-		prefixes <- cfg.Prefix
-		cfg.Timeout = 30 * time.Second
-		j := open(t, cfg)
-		return journaltest.Opened{
-			Journal: j,
-			Reopen: func(t *testing.T) journal.Journal {
-				j = reopen(t, cfg, j)
-				return j
-			},
-		}
-	})
 }
