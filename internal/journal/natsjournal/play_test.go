@@ -30,7 +30,7 @@ const (
 	playSeed = "NATSJOURNAL_PLAY_SEED"
 
 	playItems  = 40
-	playRounds = 8
+	playRounds = 6
 )
 
 // brief makes the times of a configuration so short that a test can wait for
