@@ -78,7 +78,7 @@ images: binary ## The browser tests, writing their accessibility trees and the p
 .PHONY: crash
 crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
 	$(install) npm
-	$(summary) -name crash -out $(OUT)/crash.json -- env $(outer) go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
+	$(summary) -name crash -out $(OUT)/crash.json -- env $(outer) go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/... ./internal/journal/natsjournal
 
 .PHONY: worlds
 worlds: ## Whole situations from seeds, with faults; needs root and /dev/fuse. WORLDS and WORLDS_FROM say which, SCRIPT=FILE replays one

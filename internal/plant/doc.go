@@ -29,5 +29,6 @@ const (
 	SilentRefresh    Bug = "silent_refresh"     // a refresh token is shown before the store knows of it
 	SentTwice        Bug = "sent_twice"         // a call that may have been sent before a restart is sent after it
 	EarlyUse         Bug = "early_use"          // a token is used before it is stored
+	ShortLife        Bug = "short_life"         // a version in the store may go before those that it replaced are over
 	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and stored without its words
 )
