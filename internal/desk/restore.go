@@ -36,6 +36,9 @@ type Revived struct {
 	Asker Asker
 	Ways  Ways
 	Lost  *ask.Error // why nobody waits for it any more
+	// Aside is why it cannot be said whether somebody waits for it: what was
+	// kept of the asker cannot be read.
+	Aside error
 }
 
 const (
