@@ -393,7 +393,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	}
 	pk, offers, err := r.lot.Revive(e.terms(t.Who, 0, t.Name, t.Caps, t.Manner), x.first.Asked, places)
 	if err != nil {
-		return err
+		return &unreadable{"the call of ask " + x.first.ID + " cannot be made again", err}
 	}
 	w := newErrand(pk)
 	c, life := newCall(context.Background(), x.msg, nil, x.asker(), r.timeout(e), r.limits.CallCap)
