@@ -122,7 +122,7 @@ func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resume
 	r := &contract.Resumed{Line: l}
 	for _, at := range all {
 		q := l.newQuestion(at.Asked, at.Question, at.Progress, []*call{c})
-		if _, ok := l.admit(q); !ok {
+		if !l.readmit(q) {
 			q.leave(nil)
 			cancel(nil)
 			err := ask.Errorf(ask.BackendLost, "The question is being asked already.")
