@@ -53,6 +53,10 @@ var importRules = []importRule{
 		why: "a store keeps what it is given, and knows nothing of what it means",
 	},
 	{
+		in: []string{"internal/aside", "internal/epoch"}, ours: []string{"internal/aside", "internal/epoch", "internal/journal"},
+		why: "a start counts its lives and lists its failures before there is anything else",
+	},
+	{
 		in: []string{"internal/identity"}, ours: []string{"ask", "internal/identity", "internal/glob", "internal/secret"},
 		why: "who somebody is does not depend on what they want",
 	},

@@ -16,11 +16,13 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/epoch"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/observe"
@@ -43,6 +45,8 @@ type gateway struct {
 	ring    *seal.Ring
 	home    seal.Home
 	store   journal.Journal
+	epoch   uint64         // counts the lives of this home
+	aside   *aside.List    // what this start or an earlier one could not take up
 	desk    *desk.Desk     // nil when questions are switched off
 	office  *office.Office // nil with the desk
 	ledger  *observe.Ledger
@@ -71,7 +75,7 @@ type gateway struct {
 // newGateway builds a gateway over a store, which it closes with itself. It
 // starts no listener. Without doors there are no pages, and nobody comes but
 // over the standard streams.
-func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.Logger) (*gateway, error) {
+func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal.Journal, log *slog.Logger) (*gateway, error) {
 	ring, err := seal.Open(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -84,8 +88,11 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	if err := g.observe(cfg); err != nil {
 		return nil, err
 	}
+	if err := g.begin(ctx); err != nil {
+		return nil, err
+	}
 	if d != nil {
-		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
+		if g.accounts, err = openAccounts(ctx, cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +121,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		pages, authenticate = d, d.authenticate
 	}
 	g.relay, err = relay.New(relay.Config{
-		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
+		Results: results{g.store.Shelf("results"), ring, aside.Response, g.aside}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
 		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, SecretsToClients: cfg.Asks.SecretsToClients, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x contract.Crossing) (contract.Line, error) {
@@ -135,7 +142,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Gateway:      surface.Through(g.relay),
 		Authenticate: authenticate,
 		Local:        contract.Caller{Principal: identity.Local},
-		Ring:         ring, Home: home, Log: log,
+		Ring:         ring, Home: home, Epoch: g.epoch, Log: log,
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -179,7 +186,7 @@ func (g *gateway) ask(cfg *config.Config, d *doors) (err error) {
 		}
 		g.tidier = g.files.Tidy()
 	}
-	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, func(r desk.Record) {
+	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, g.aside, func(r desk.Record) {
 		g.auditor.Record(r)
 		g.teller.record(r)
 		if g.tidier != nil && leavesFiles(r) {
@@ -203,6 +210,18 @@ func (g *gateway) observe(cfg *config.Config) (err error) {
 		return err
 	}
 	g.health, err = observe.NewHealth(observe.HealthConfig{Probe: observe.Reaches(g.store), Log: g.log})
+	return err
+}
+
+// begin counts this life of the gateway, before anything is taken up, and
+// reads what earlier ones could not take up.
+func (g *gateway) begin(ctx context.Context) (err error) {
+	if g.epoch, err = epoch.Raise(ctx, g.store.Shelf(epoch.Shelf), g.home.String()); err != nil {
+		return err
+	}
+	g.aside, err = aside.Open(ctx, aside.Config{
+		Shelf: g.store.Shelf("aside"), Home: g.home.String(), Epoch: g.epoch, Now: time.Now, Log: g.log, Count: g.metrics.SetAside,
+	})
 	return err
 }
 
@@ -263,7 +282,7 @@ func clientsOf(cfg *config.Config) relay.Clients {
 	return rules
 }
 
-func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {
+func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, set *aside.List, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {
 	return desk.New(desk.Config{
 		Now: time.Now,
 		Log: log,
@@ -280,7 +299,8 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
 			return ring.UnsealBytes(seal.Secret, []byte(id), sealed)
 		},
-		Keep: cfg.Journal.Keep,
+		Keep:  cfg.Journal.Keep,
+		Aside: set,
 		Timeout: func(k ask.Kind) time.Duration {
 			switch k {
 			case ask.Sampling:
@@ -331,7 +351,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		b, ok := g.backends[name]
 		if !ok {
 			var err error
-			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.ring, g.log); err != nil {
+			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.ring, g.epoch, g.log); err != nil {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b

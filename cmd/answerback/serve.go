@@ -64,7 +64,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		ln.Close()
 		return err
 	}
-	g, err := newGateway(cfg, d, store, log)
+	g, err := newGateway(ctx, cfg, d, store, log)
 	if err != nil {
 		ln.Close()
 		store.Close(context.WithoutCancel(ctx))

@@ -248,27 +248,6 @@ func TestNothingIsAcknowledgedThatCouldNotBeStored(t *testing.T) {
 	r.now()
 }
 
-func TestAForeignRecordStopsTheRestore(t *testing.T) {
-	k := newKit(t, nil)
-	id := k.Ask(question(), Ways{Page: true}, newResult(t).asker())
-	key, _ := k.cfg.Key(id)
-	r, err := k.store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Body = []byte("sealed for another ask:{}")
-	if _, err := k.store.Update(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	next := newKit(t, func(c *Config) { c.Journal = k.store })
-	if _, err := next.Restore(t.Context(), "home", lost); err == nil {
-		t.Error("restored")
-	}
-	if err := k.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestExtendMovesTheDeadlineWithinItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, nil)

@@ -21,6 +21,7 @@ type join struct {
 	slots  map[string]*slot
 	level  []byte            // the raw params of the last logging/setLevel
 	tokens map[string]string // which backend's open question has this progress token
+	beside []contract.Line   // those that serve one call from before a restart each
 	closed bool
 }
 
@@ -176,9 +177,13 @@ func (j *join) close(ctx context.Context) {
 	j.s.relay.mu.Unlock()
 	j.mu.Lock()
 	j.closed = true
+	beside := j.beside
 	j.mu.Unlock()
 	j.changes.Close()
 	var wg sync.WaitGroup
+	for _, line := range beside {
+		wg.Go(func() { line.Close(ctx) })
+	}
 	for _, line := range j.open() {
 		wg.Go(func() { line.Close(ctx) })
 	}
