@@ -165,7 +165,7 @@ func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal
 		MaxCalls:             cfg.Limits.Sessions,
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
 		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep, Cap: cfg.Limits.CallCap,
-		Shelf: shelved{results{g.store.Shelf("events"), ring}},
+		Shelf: shelved{results{g.store.Shelf("events"), ring, aside.Response, g.aside}},
 	})
 	if err == nil && cfg.A2A.Enabled && d != nil {
 		g.agent, err = newAgent(cfg, d, g)
@@ -266,7 +266,7 @@ type returning struct {
 	events *events.Surface
 }
 
-func (r returning) Return(mark []byte, id string, who ask.Principal, behind func(context.Context, contract.Peer) *relay.Session) (context.Context, contract.Peer, func(contract.Response), error) {
+func (r returning) Return(mark []byte, id string, who ask.Principal, behind func(contract.Peer) *relay.Session) (relay.Returned, error) {
 	if events.Marked(mark) {
 		return r.events.Return(mark, id, who, behind)
 	}

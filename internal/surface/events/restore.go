@@ -121,16 +121,16 @@ func (s *Surface) past(r record, left time.Duration) *call {
 
 // Return makes a call from before a restart again. It implements
 // relay.Returning.
-func (s *Surface) Return(mark []byte, _ string, who ask.Principal, behind func(context.Context, contract.Peer) *relay.Session) (context.Context, contract.Peer, func(contract.Response), error) {
+func (s *Surface) Return(mark []byte, _ string, who ask.Principal, behind func(contract.Peer) *relay.Session) (relay.Returned, error) {
 	var r record
 	if err := json.Unmarshal(bytes.TrimPrefix(mark, []byte(marked)), &r); err != nil {
-		return nil, nil, nil, err
+		return relay.Returned{}, err
 	}
 	if r.Owner != who {
-		return nil, nil, nil, ask.Errorf(ask.BadState, "The call belongs to another principal.")
+		return relay.Returned{}, ask.Errorf(ask.BadState, "The call belongs to another principal.")
 	}
 	if !s.inside.Enter() {
-		return nil, nil, nil, shuttingDown
+		return relay.Returned{}, shuttingDown
 	}
 	s.mu.Lock()
 	delete(s.pending, r.ID)
@@ -141,13 +141,14 @@ func (s *Surface) Return(mark []byte, _ string, who ask.Principal, behind func(c
 		s.cfg.Log.Warn("start of a call not stored", "surface", surfaceName, "principal", who.String(), "code", ask.CodeOf(err), "err", err)
 	}
 	c.begun()
-	c.opened(behind(c.life, c))
+	session := behind(c)
+	c.opened(session)
 	s.calls.restore(c)
 	c.mu.Lock()
 	c.linger = time.AfterFunc(s.cfg.Linger, c.abandoned)
 	c.mu.Unlock()
-	return c.life, c, func(resp contract.Response) {
+	return relay.Returned{Session: session, Life: c.life, Peer: c, Finish: func(resp contract.Response) {
 		defer s.inside.Leave()
 		c.settle(resp)
-	}, nil
+	}}, nil
 }

@@ -207,9 +207,9 @@ func TestMarkOfAnother(t *testing.T) {
 	if !Marked(mark) || Marked([]byte(`{"At":"one"}`)) {
 		t.Errorf("the mark is not known: %s", mark)
 	}
-	none := func(context.Context, contract.Peer) *relay.Session { t.Error("a session was made"); return nil }
+	none := func(contract.Peer) *relay.Session { t.Error("a session was made"); return nil }
 	for _, bad := range [][]byte{mark, []byte(marked), []byte(marked + "[]")} {
-		if _, _, _, err := s.Return(bad, "x", ask.Principal{Issuer: "test", Subject: "eve"}, none); err == nil {
+		if _, err := s.Return(bad, "x", ask.Principal{Issuer: "test", Subject: "eve"}, none); err == nil {
 			t.Errorf("a call was made again from %s", bad)
 		}
 	}
