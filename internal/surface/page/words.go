@@ -88,6 +88,8 @@ func missing(fd *form.Field) string {
 		return "Enter a date: this is needed."
 	case form.File:
 		return "Choose a file: this is needed."
+	case form.Boolean:
+		return "Choose Yes or No: this is needed."
 	}
 	return "Fill this in: it is needed."
 }
@@ -196,6 +198,7 @@ func hintDate(fd *form.Field) string {
 	if fd.WithTime() {
 		what = "Date and time in UTC. "
 	}
+	shown := hintFormat(dateFormat(fd.Hints.DisplayFormat))
 	switch {
 	case least != "" && most != "":
 		what += "From " + least + " to " + most + "."
@@ -204,7 +207,7 @@ func hintDate(fd *form.Field) string {
 	case most != "":
 		what += most + " or earlier."
 	}
-	return strings.TrimSpace(what)
+	return strings.TrimSpace(what + shown)
 }
 
 func hintNumber(fd *form.Field) string {
