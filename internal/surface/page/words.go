@@ -150,6 +150,8 @@ func hint(fd *form.Field) string {
 		return "A full address that begins with " + schemes(fd) + pick(c.AllowPrivate, ".", " and can be reached from the internet.")
 	case fd.Type == form.MultiSelect:
 		return hintChoices(fd)
+	case fd.Type == form.Text && completed(fd):
+		return pick(c.Format == "time", "A time in UTC.", "Date and time in UTC.")
 	case fd.Type == form.Text && c.Format != "":
 		return sentenceCase(formatWords(c.Format)) + "."
 	case fd.Type == form.Text:
