@@ -283,7 +283,7 @@ function answerPage() {
     else judge(f);
   });
   ask.addEventListener('focusout', ({ target, relatedTarget }) => {
-    const f = fieldOf(target);
+    const f = [...fields.values()].find(({ box }) => box.contains(target));
     if (!f || f.box.contains(relatedTarget)) return;
     if (f.rule.trigger === 'on_blur' || (several(f) && touched.has(f))) judge(f);
   });

@@ -57,7 +57,11 @@ async function upload(input) {
     input.value = '';
     const problem = page.getElementById(`${input.id}-problem`);
     input.dispatchEvent(new Event('input', { bubbles: true }));
-    if (problem) complain(input, problem);
+    if (problem) {
+      complain(input, problem);
+      await previews.get(input);
+      forget(input); // a file that is not kept is not shown
+    }
     progress.say(problem ? '' : 'Sent and kept.');
   } catch {
     // It is still chosen, and goes up with the answer.
@@ -112,6 +116,10 @@ async function excerpt(file) {
 
 const isText = (file) => /^text\/|^application\/(json|xml|yaml|x-yaml|toml)$/.test(file.type) || /\.(txt|md|csv|json|ya?ml|toml|ini|log)$/i.test(file.name);
 
+const previews = new Map(); // by field, until they are drawn
+
+const forget = (input) => input.closest('.f').querySelectorAll('.preview').forEach((e) => e.remove());
+
 async function preview(input) {
   const box = input.closest('.f');
   const figures = await Promise.all([...input.files].slice(0, previewed).map(async (file) => {
@@ -127,15 +135,15 @@ async function preview(input) {
     figure.append(Object.assign(document.createElement('figcaption'), { textContent: file.name }), shown);
     return figure;
   }));
-  box.querySelectorAll('.preview').forEach((e) => e.remove());
+  forget(input);
   box.append(...figures.filter(Boolean));
 }
 
 for (const input of ask.querySelectorAll('input[type=file]')) {
   input.addEventListener('change', () => {
     const { size, preview: wanted } = JSON.parse(input.closest('[data-rule]').dataset.rule);
-    if (wanted && input.files.length) preview(input);
     if ([...input.files].some((f) => f.size > size)) return; // the page says so
+    if (wanted && input.files.length) previews.set(input, preview(input));
     busy.add(input);
     next = next.then(() => upload(input)).then(() => {
       busy.delete(input);

@@ -40,7 +40,9 @@ function searchable(box) {
   });
   field.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') event.preventDefault(); // nothing is sent yet
-    if (event.key === 'ArrowDown') list.focus();
+    if (event.key !== 'ArrowDown') return;
+    event.preventDefault();
+    (list.matches('select') ? list : list.querySelector('label:not([hidden]) input'))?.focus();
   });
   list.before(field, status);
 }
