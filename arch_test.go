@@ -177,6 +177,7 @@ var dependencies = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": "tests: a second validator that must agree with the form language",
 	"go.uber.org/goleak":                       "tests: no goroutine outlives its owner",
 	"go.yaml.in/yaml/v3":                       "reads the configuration with line numbers",
+	"golang.org/x/net":                         "reads international names and registrable domains, so that look-alike addresses are noticed",
 	"golang.org/x/sys":                         "locks the data directory on Windows",
 	"golang.org/x/oauth2":                      "exchanges the code of a sign-in",
 	"pgregory.net/rapid":                       "tests: properties",

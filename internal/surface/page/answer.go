@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
@@ -31,6 +32,11 @@ type askBody struct {
 	Faults []fault
 	Last   bool // the next answer that is wrong ends the question
 	Rows   []row
+}
+
+// Grid reports whether a field has a place beside others.
+func (b askBody) Grid() bool {
+	return slices.ContainsFunc(b.Rows, func(r row) bool { return r.Cell != "" })
 }
 
 // fault is one line of the summary of what is wrong.
@@ -296,7 +302,7 @@ func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question
 func faults(rows []row, errs form.Errors) []fault {
 	var all []fault
 	for _, r := range rows {
-		if r.Problem != "" {
+		if r.Problem != "" && !r.Flagged {
 			all = append(all, fault{To: r.First(), Label: r.Label, Words: r.Problem})
 		}
 	}
