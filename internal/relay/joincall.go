@@ -30,41 +30,39 @@ func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
 	if method == "logging/setLevel" {
 		return j.setLevel(ctx, msg), nil
 	}
-	w, err := j.way(ctx, c)
-	if err != nil {
+	var w way
+	if err := j.way(ctx, c, &w); err != nil {
 		return contract.Response{}, err
 	}
 	reply, err := w.line.Call(ctx, w.out, w.sink)
 	if err != nil {
 		return contract.Response{Event: reply.Event}, err
 	}
-	if reply, err = j.s.explained(c.asker, reply); err != nil {
-		return contract.Response{}, err
-	}
-	return restore(reply, c.msg.Field(c.msg.ID)), nil
+	return j.s.passOn(c, w.entry, &reply)
 }
 
-// way finds the backend that a request belongs to.
-func (j *join) way(ctx context.Context, c *call) (way, error) {
+// way finds the backend that a request belongs to, into w.
+func (j *join) way(ctx context.Context, c *call, w *way) error {
 	t := j.s.seen()
 	f := finder{table: t, prefixed: j.s.relay.prefixed(t), gather: func(l catalog.List) []catalog.Part {
 		return j.gather(ctx, t, l).parts
 	}}
 	to, err := f.find(c.msg)
 	if err != nil {
-		return way{}, err
+		return err
 	}
 	name := to.entry.Backend.Name()
 	line, err := j.line(ctx, to.entry)
 	if err != nil {
-		return way{}, err
+		return err
 	}
 	c.asker.backend, c.asker.name = name, to.own
 	c.changed = func(method string) bool { return j.changed(name, method) }
 	if to.entry.Timeout > 0 {
 		c.clock.relimit(to.entry.Timeout)
 	}
-	return way{to.entry, line, contract.Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}, nil
+	*w = way{to.entry, line, contract.Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}
+	return nil
 }
 
 // joinSink is a call's sink on the joined endpoint, where a client's progress
