@@ -16,29 +16,25 @@ import (
 // notification.
 const changeWait = 100 * time.Millisecond
 
-// call carries one request of a joined session.
+// answers reports whether requests of a method are no one backend's at a
+// joined endpoint. A solo session has no join.
+func (j *join) answers(method string) bool {
+	return j != nil && (method == "logging/setLevel" || catalog.ByMethod(method) != 0)
+}
+
+// call answers a request that is no one backend's.
 func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
-	t, msg := j.s.seen(), c.msg
-	method := msg.Method()
-	if l := catalog.ByMethod(method); l != 0 {
-		body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))
-		if err != nil {
-			return contract.Response{}, err
-		}
-		return result(msg.Field(msg.ID), body), nil
-	}
-	if method == "logging/setLevel" {
+	msg := c.msg
+	l := catalog.ByMethod(msg.Method())
+	if l == 0 {
 		return j.setLevel(ctx, msg), nil
 	}
-	var w way
-	if err := j.way(ctx, c, &w); err != nil {
+	t := j.s.seen()
+	body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))
+	if err != nil {
 		return contract.Response{}, err
 	}
-	reply, err := w.line.Call(ctx, w.out, w.sink)
-	if err != nil {
-		return contract.Response{Event: reply.Event}, err
-	}
-	return j.s.passOn(c, w.entry, &reply)
+	return result(msg.Field(msg.ID), body), nil
 }
 
 // way finds the backend that a request belongs to, into w.

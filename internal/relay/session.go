@@ -164,10 +164,10 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer contract.Pee
 
 	var resp contract.Response
 	var err error
-	if s.soloLine != nil {
-		resp, err = s.forward(ctx, c)
-	} else {
+	if s.join.answers(msg.Method()) {
 		resp, err = s.join.call(ctx, c)
+	} else {
+		resp, err = s.forward(ctx, c)
 	}
 	return c.outcome(ctx, resp, err)
 }
@@ -189,7 +189,7 @@ func (s *Session) newCall(ctx context.Context, msg *wire.Message, peer contract.
 	return newCall(ctx, msg, peer, s.asker(s.soloName(), msg), s.relay.timeout(s.soloEntry), s.relay.limits.CallCap)
 }
 
-// forward passes a request of a solo session on as it is.
+// forward passes a request on to its backend.
 func (s *Session) forward(ctx context.Context, c *call) (contract.Response, error) {
 	var w way
 	if err := s.way(ctx, c, &w); err != nil {

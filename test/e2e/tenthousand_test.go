@@ -40,7 +40,7 @@ backends:
 
 	// What is meant to stay is there before: pools, connections for later calls.
 	for _, name := range []string{"plain", "sealed"} {
-		crowd.Do(t, "open 20 %s/%s", g.URL, name)
+		crowd.Do(t, "open 20 %s %s__ask", g.URL, name)
 		crowd.Do(t, "ask 1")
 	}
 	crowd.Do(t, "answer")
@@ -51,7 +51,8 @@ backends:
 
 	last := before // a round
 	for round := 1; round <= 2; round++ {
-		crowd.Do(t, "open 8000 %s/plain", g.URL)
+		crowd.Do(t, "open 4000 %s/plain ask", g.URL)
+		crowd.Do(t, "open 4000 %s plain__ask", g.URL)
 		idle := g.Memory(t)
 		crowd.Do(t, "ask 1")
 		alone := g.Memory(t)

@@ -21,14 +21,13 @@ const atOnce = 32
 type clients struct {
 	http     *http.Client
 	sessions []*session
-	fresh    int // sessions from here on were opened last
+	fresh    int // sessions from here on have not called yet
 	pending  []*pending
 	numbers  int
 }
 
 type session struct {
-	url, id string
-	calls   int
+	url, tool, id string
 }
 
 // pending is a call in which a question came.
@@ -57,11 +56,11 @@ func command(in io.Reader, out io.Writer) error {
 func (c *clients) do(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	var n int
-	var url string
-	fmt.Sscan(rest, &n, &url)
+	var url, tool string
+	fmt.Sscan(rest, &n, &url, &tool)
 	switch word {
 	case "open":
-		return c.open(n, url)
+		return c.open(n, url, tool)
 	case "ask":
 		return c.ask(n)
 	case "answer":
@@ -101,12 +100,12 @@ func each[T any](all []T, do func(T) error) (first error) {
 	return first
 }
 
-func (c *clients) open(n int, url string) error {
-	c.fresh = len(c.sessions)
+func (c *clients) open(n int, url, tool string) error {
+	before := len(c.sessions)
 	for range n {
-		c.sessions = append(c.sessions, &session{url: url})
+		c.sessions = append(c.sessions, &session{url: url, tool: tool})
 	}
-	return each(c.sessions[c.fresh:], func(s *session) error {
+	return each(c.sessions[before:], func(s *session) error {
 		resp, err := c.post(s, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"crowd","version":"1"}}}`, http.StatusOK)
 		if err != nil {
 			return err
@@ -127,13 +126,14 @@ func (c *clients) ask(times int) error {
 			calls = append(calls, &pending{of: s, number: c.numbers})
 		}
 	}
+	c.fresh = len(c.sessions)
 	c.pending = append(c.pending, calls...)
 	return each(calls, c.call)
 }
 
 // call calls the tool and waits for its question.
 func (c *clients) call(p *pending) error {
-	resp, err := c.post(p.of, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{"number":%d}}}`, p.number, p.number), http.StatusOK)
+	resp, err := c.post(p.of, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"number":%d}}}`, p.number, p.of.tool, p.number), http.StatusOK)
 	if err != nil {
 		return err
 	}

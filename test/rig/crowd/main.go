@@ -8,10 +8,11 @@
 // answer.
 //
 // "crowd clients" reads commands from its standard input and answers each with
-// one line: "open N URL" opens N sessions at URL, "ask K" has each session of
-// those opened last call the tool K times at once and waits until all questions
-// have come, "answer" answers all of them and checks every result, "close" ends
-// all sessions. A line that does not begin with "done" says what went wrong.
+// one line: "open N URL TOOL" opens N sessions at URL, where the tool has that
+// name, "ask K" has each session opened since the last "ask" call the tool K
+// times at once and waits until all questions have come, "answer" answers all
+// of them and checks every result, "close" ends all sessions. A line that does
+// not begin with "done" says what went wrong.
 package main
 
 import (
