@@ -19,7 +19,7 @@ const measureVariable = "ANSWERBACK_MEASURE"
 
 // collections is how often garbage is collected before the memory is looked
 // at: a stack that was once deep halves with each.
-const collections = 6
+const collections = 4
 
 // Measure starts writing the memory of this process down at each SIGUSR1, where
 // the environment asks for that. The function it returns ends it.

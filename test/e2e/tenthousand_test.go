@@ -57,7 +57,7 @@ backends:
 		crowd.Do(t, "ask 1")
 		alone := g.Memory(t)
 		for _, name := range []string{"plain", "sealed"} {
-			crowd.Do(t, "open 500 %s/%s", g.URL, name)
+			crowd.Do(t, "open 500 %s/%s ask", g.URL, name)
 			crowd.Do(t, "ask 2")
 		}
 		if got := g.Metric(t, `answerback_asks_open{kind="form"}`); got != open {

@@ -55,7 +55,8 @@ func (m *Measured) Memory(t testing.TB) Memory {
 	m.n++
 	file := filepath.Join(m.Dir, strconv.Itoa(m.n)+".json")
 	m.Signal(t, syscall.SIGUSR1)
-	Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, "the gateway does not write its memory down")
+	// With tens of thousands of goroutines that takes its time.
+	within(t, crowdPatience, func() bool { _, err := os.Stat(file); return err == nil }, "the gateway does not write its memory down")
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &at)
