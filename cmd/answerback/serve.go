@@ -81,6 +81,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		return err
 	}
 	plant.Kill("serve.restored")
+	defer plant.Measure()()
 	defer watchReloads(ctx, g, file, log)()
 	defer serveStatus(cfg.DataDir, g, d, log)()
 

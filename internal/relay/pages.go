@@ -169,7 +169,7 @@ type link struct {
 // Show sends the link in the place of the form, whose message was found to be
 // a text when the question came.
 func (l *link) Show(a *ask.Ask) error {
-	message := wire.Get(a.Params, wire.Span{End: len(a.Params)}, "message").Of(a.Params)
+	message := wire.Get(a.Params, wire.Whole(a.Params), "message").Of(a.Params)
 	b := append([]byte(`{"mode":"url","elicitationId":`), wire.AppendString(nil, a.ID)...)
 	b = wire.AppendString(append(b, `,"url":`...), l.pages.Link(a.ID))
 	b = append(append(append(b, `,"message":`...), message...), '}')

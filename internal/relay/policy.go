@@ -227,7 +227,7 @@ func conform(f *form.Form, answer ask.Answer) ([]byte, *ask.Error) {
 	if answer.Action != ask.Accept {
 		return answer.Result, nil
 	}
-	content := wire.Get(answer.Result, wire.Span{End: len(answer.Result)}, "content").Of(answer.Result)
+	content := wire.Get(answer.Result, wire.Whole(answer.Result), "content").Of(answer.Result)
 	if len(content) == 0 {
 		content = []byte("{}")
 	}

@@ -261,7 +261,12 @@ func Write(t testing.TB, file, text string) {
 // It is for what the gateway says nowhere: goroutine counts, memory, logs.
 func Eventually(t testing.TB, cond func() bool, otherwise string) {
 	t.Helper()
-	deadline := time.NewTimer(Patience)
+	within(t, Patience, cond, otherwise)
+}
+
+func within(t testing.TB, limit time.Duration, cond func() bool, otherwise string) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

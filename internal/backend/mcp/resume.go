@@ -134,7 +134,8 @@ func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resume
 	}
 	s := &stream{line: l, call: c, ctx: rctx, cancel: cancel, cursor: last.Cursor, retry: -1}
 	r.Wait = func(ctx context.Context) (contract.Reply, error) {
-		return s.conduct(ctx, func() (contract.Reply, error) { return s.follow(nil) })
+		reply, err := s.conduct(ctx, func() error { return s.follow(nil) })
+		return *reply, err
 	}
 	return r, nil
 }

@@ -36,19 +36,26 @@ func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who co
 		s.postBatch(w, r, at, who, raw, accept)
 		return
 	}
-	msg, err := wire.Scan(raw, s.limits())
+	msg, err := s.scan(raw)
 	if err != nil {
 		refuseMessage(w, http.StatusBadRequest, idOfBad(raw, err), ask.From(err), eraOf(r.Header))
 		recycle(buf)
 		return
 	}
-	if era.Detect(&msg, r.Header) == era.Modern {
-		s.postModern(w, r, at, who, &msg, accept)
+	if era.Detect(msg, r.Header) == era.Modern {
+		s.postModern(w, r, at, who, msg, accept)
 		return
 	}
-	if s.postLegacy(w, r, at, who, &msg, accept) {
+	if s.postLegacy(w, r, at, who, msg, accept) {
 		recycle(buf)
 	}
+}
+
+// scan reads a message. It is apart from what is done with it, so that a call
+// that waits does not hold its frame.
+func (s *Surface) scan(raw []byte) (*wire.Message, error) {
+	msg, err := wire.Scan(raw, s.limits())
+	return &msg, err
 }
 
 func (s *Surface) limits() wire.Limits {

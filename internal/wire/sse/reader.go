@@ -6,16 +6,22 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 )
 
 const (
-	smallBuffer = 4 << 10
-	// keepBuffer is what a quiet stream may hold on to after a large event.
+	// waitBuffer is what a stream holds while nothing comes, which may be for
+	// hours; it takes a sign of life. What is larger goes on in a readBuffer.
+	waitBuffer = 128
+	readBuffer = 4 << 10
+	// keepBuffer is what a busy stream may hold on to after a large event.
 	keepBuffer = 64 << 10
 )
+
+var readBuffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
 
 // Reader reads the events of one stream. It is not safe for concurrent use.
 type Reader struct {
@@ -24,7 +30,9 @@ type Reader struct {
 	err error // what the source ended with; lines before it may still wait in buf
 	bad error // an event was too large: nothing after it is read
 
-	buf     []byte // read and not yet used: buf[pos:]
+	buf     []byte            // read and not yet used: buf[pos:]
+	wait    []byte            // what buf is while nothing comes
+	pooled  *[readBuffer]byte // what buf is otherwise, unless that is too small
 	pos     int
 	looked  int  // how far from pos there is no line end
 	skipLF  bool // the last line ended with \r: a \n now belongs to it
@@ -137,14 +145,14 @@ func (r *Reader) line(hasData bool) ([]byte, error) {
 			return line, nil
 		}
 		r.looked = len(rest)
-		if err := r.fill(); err != nil {
+		if err := r.fill(hasData); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // fill reads more, after making room for it.
-func (r *Reader) fill() error {
+func (r *Reader) fill(hasData bool) error {
 	if r.err != nil {
 		return r.err
 	}
@@ -152,12 +160,10 @@ func (r *Reader) fill() error {
 		n := copy(r.buf, r.buf[r.pos:])
 		r.buf, r.pos = r.buf[:n], 0
 	}
-	if len(r.buf) == 0 && cap(r.buf) > keepBuffer {
-		r.buf = nil
+	if len(r.buf) == 0 {
+		r.rest(hasData)
 	}
-	if len(r.buf) == cap(r.buf) {
-		r.buf = slices.Grow(r.buf, max(smallBuffer, len(r.buf)))
-	}
+	r.grow()
 	// A reader may give nothing without an error, but not for ever.
 	for range 100 {
 		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
@@ -172,6 +178,33 @@ func (r *Reader) fill() error {
 	}
 	r.err = io.ErrNoProgress
 	return r.err
+}
+
+// rest lets go of what is not needed until something comes.
+func (r *Reader) rest(hasData bool) {
+	if r.wait == nil {
+		r.wait = make([]byte, 0, waitBuffer)
+	}
+	r.buf = r.wait
+	if r.pooled != nil {
+		readBuffers.Put(r.pooled)
+		r.pooled = nil
+	}
+	if !hasData {
+		r.data = nil
+	}
+}
+
+// grow makes room in the buffer where it is full.
+func (r *Reader) grow() {
+	switch {
+	case len(r.buf) < cap(r.buf):
+	case cap(r.buf) < readBuffer:
+		r.pooled = readBuffers.Get().(*[readBuffer]byte)
+		r.buf = append(r.pooled[:0], r.buf...)
+	default:
+		r.buf = slices.Grow(r.buf, len(r.buf))
+	}
 }
 
 // addData adds a line of data, after a newline when it is not the first.

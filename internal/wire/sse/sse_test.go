@@ -172,6 +172,55 @@ func TestReaderLetsLargeBuffersGo(t *testing.T) {
 	}
 }
 
+// A stream may be quiet for hours while a person thinks, and there are many.
+func TestAQuietReaderHoldsLittle(t *testing.T) {
+	in, out := io.Pipe()
+	defer in.Close()
+	r := NewReader(in, 1<<20)
+	for range 2 {
+		go out.Write(Append(nil, "1", "", bytes.Repeat([]byte("x"), readBuffer-100)))
+		if ev, err := r.Next(); err != nil || len(ev.Data) != readBuffer-100 {
+			t.Fatalf("%d bytes, %v", len(ev.Data), err)
+		}
+		// What waits is what Next leaves behind when it finds nothing.
+		r.src = iotest.ErrReader(io.ErrNoProgress)
+		if _, err := r.Next(); err != io.ErrNoProgress {
+			t.Fatal(err)
+		}
+		if cap(r.buf) > waitBuffer || r.pooled != nil || r.data != nil {
+			t.Errorf("a quiet stream holds buffers of %d and %d bytes, want one of %d", cap(r.buf), cap(r.data), waitBuffer)
+		}
+		r.src, r.err = in, nil
+	}
+}
+
+// Two streams that take their buffers from one pool do not see each other's
+// bytes, and data without text is data wherever the stream pauses.
+func TestReadersShareNothing(t *testing.T) {
+	stream := func(letter string) io.Reader {
+		return strings.NewReader(strings.Repeat("data: "+strings.Repeat(letter, 200)+"\n\ndata:\n\n", 3))
+	}
+	x := NewReader(iotest.OneByteReader(stream("x")), 1<<20)
+	y := NewReader(iotest.HalfReader(stream("y")), 1<<20)
+	for i := range 6 {
+		a, err := x.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := y.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if i%2 == 0 {
+			want = strings.Repeat("x", 200)
+		}
+		if a.Data == nil || string(a.Data) != want || b.Data == nil || string(b.Data) != strings.ReplaceAll(want, "x", "y") {
+			t.Errorf("event %d: %q and %q", i, a.Data, b.Data)
+		}
+	}
+}
+
 func TestAppend(t *testing.T) {
 	for _, c := range []struct{ id, name, data, want string }{
 		{"", "", `{"a":1}`, "data: {\"a\":1}\n\n"},
