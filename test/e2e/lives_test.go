@@ -128,12 +128,13 @@ func TestAnAnswerOnItsWaySurvivesBesideAnOpenQuestion(t *testing.T) {
 			proxy := httputil.NewSingleHostReverseProxy(to)
 			proxy.FlushInterval = -1
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPost && deaf.Load() {
-					_, _ = io.Copy(io.Discard, r.Body)
+				body, _ := io.ReadAll(r.Body)
+				if deaf.Load() && bytes.Contains(body, []byte(`"Ann"`)) {
 					arrived <- struct{}{}
 					<-r.Context().Done() // the server hears nothing of it
 					return
 				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
 				proxy.ServeHTTP(w, r)
 			}))
 			t.Cleanup(server.Close)
@@ -142,9 +143,26 @@ func TestAnAnswerOnItsWaySurvivesBesideAnOpenQuestion(t *testing.T) {
 			p := rig.SignIn(t, g)
 			given, open := keep(t, c, p, door[1]+"ask"), keep(t, c, p, door[1]+"ask")
 			deaf.Store(true)
-			c.Answer(given.question, `{"action":"accept","content":{"name":"Ann"}}`)
+			// Who answers hears of it once the server has the answer, which it
+			// never does.
+			req, err := http.NewRequest(http.MethodPost, c.URL, strings.NewReader(`{"jsonrpc":"2.0","id":`+string(given.question.Field(given.question.ID))+`,"result":{"action":"accept","content":{"name":"Ann"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = http.Header{
+				"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				"Mcp-Session-Id": {c.Session}, "Mcp-Protocol-Version": {c.Version},
+			}
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				if resp, err := http.DefaultTransport.RoundTrip(req); err == nil {
+					resp.Body.Close()
+				}
+			}()
 			<-arrived
 			g.Kill(t)
+			<-answered
 
 			deaf.Store(false)
 			g = g.Again(t)
