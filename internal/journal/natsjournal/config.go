@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // Config says which store to open. Exactly one of Dir and URL is set.
@@ -70,11 +71,11 @@ func Defaults() Config {
 		AuditAge:   90 * 24 * time.Hour,
 		AuditBytes: 1 << 30,
 		Timeout:    5 * time.Second,
-		Recovery:   journal.Recovery,
+		Recovery:   plant.Scaled(journal.Recovery),
 		Now:        time.Now,
-		slack:      10 * time.Minute,
-		beat:       time.Minute,
-		grain:      time.Hour,
+		slack:      max(plant.Scaled(10*time.Minute), time.Second),
+		beat:       max(plant.Scaled(time.Minute), 100*time.Millisecond),
+		grain:      plant.Scaled(time.Hour),
 	}
 }
 
