@@ -436,25 +436,22 @@ func (w *world) finish(ctx context.Context) {
 	w.book.change(func() { w.closing = true })
 	give := time.NewTimer(quiet)
 	defer give.Stop()
-	for {
-		owed, changed := w.book.owed()
+	for before := ""; ; {
+		owed, _ := w.book.owed()
 		if len(owed) == 0 {
 			break
 		}
-		moved := false
+		if now := strings.Join(owed, " "); now != before {
+			before = now
+			give.Reset(quiet)
+		}
 		for _, key := range owed {
-			moved = w.answerOwed(ctx, key) || moved
+			w.answerOwed(ctx, key)
 		}
 		if len(w.faults()) > 0 {
 			return
 		}
-		if moved {
-			give.Reset(quiet)
-			continue
-		}
 		select {
-		case <-changed:
-			give.Reset(quiet)
 		case <-w.soon():
 		case <-give.C:
 			return // check says what is missing
@@ -492,23 +489,25 @@ func (k *call) wasTold() bool {
 }
 
 // answerOwed answers one question by the way that is open for it.
-func (w *world) answerOwed(ctx context.Context, key string) bool {
+func (w *world) answerOwed(ctx context.Context, key string) {
 	w.book.mu.Lock()
 	q := w.book.questions[key]
 	c, over := q.call, q.over
 	w.book.mu.Unlock()
 	if over {
-		return false // its answer is on its way
+		return // its answer is on its way
 	}
 	k := w.calls[c.n]
-	before := w.values.Load()
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	ids, err := k.client.owner.list(ctx)
 	if err == nil && ids[key] != "" {
-		_, err = k.client.owner.onPage(ctx, key, ids[key], "accept", w.newValue(key, "page"))
+		taken, err := k.client.owner.onPage(ctx, key, ids[key], "accept", w.newValue(key, "page"))
+		w.trace("   question %s at its page: taken %t, %v", key, taken, err)
 	} else if known, _, _ := k.known(); err == nil && known == key && passes(c.client, c.backend) {
 		err = w.settle(ctx, k, "client", "accept")
+		w.trace("   question %s at its client: %v", key, err)
 	}
-	return err == nil && w.values.Load() > before
 }
 
 // end stops the gateway as an operator does.
