@@ -127,11 +127,12 @@ type Relay struct {
 	office  *office.Office
 	secrets bool // clients may be given the secrets of their forms
 
-	cross   func(contract.Crossing) (contract.Line, error)
-	observe Observer
-	pool    *lease.Pool
-	lot     *parking.Lot
-	running sync.WaitGroup // calls that outlive their requests
+	cross    func(contract.Crossing) (contract.Line, error)
+	observe  Observer
+	pool     *lease.Pool
+	lot      *parking.Lot
+	running  sync.WaitGroup // calls that outlive their requests
+	rejoined rejoined       // lines that several calls have after a restart
 
 	table atomic.Pointer[table]
 

@@ -191,26 +191,32 @@ func (t *thread) sameCall(o *thread) bool {
 	return t.Who == o.Who && bytes.Equal(t.Message, o.Message) && t.Name == o.Name && t.Parked == o.Parked && t.At == o.At && bytes.Equal(t.Mark, o.Mark)
 }
 
-// resume asks the backend to take the call up.
+// resume asks the backend to take the call up, on a line that other calls may
+// share.
 func (x *revival) resume(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
 	for _, h := range x.handles {
 		if h == nil {
 			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
 		}
 	}
+	take := x.entry.Backend.Resume
 	if x.first.Kind == ask.Connect {
-		return x.unsent(hello, sink)
+		take = x.unsent
 	}
-	return x.entry.Backend.Resume(hello, sink, x.handles...)
+	resumed, err := take(hello, sink, x.handles...)
+	if err == nil {
+		resumed.Line = x.relay.rejoined.share(resumed.Line)
+	}
+	return resumed, err
 }
 
 // unsent takes up a call that waited for an account. The backend had not run
 // it as long as the question was open; afterwards it may have.
-func (x *revival) unsent(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
-	if x.entry.Doorstep == nil || !plant.Instead(plant.SentTwice, true, x.open) || len(x.handles) != 1 {
+func (x *revival) unsent(hello contract.Hello, sink contract.Sink, handles ...[]byte) (*contract.Resumed, error) {
+	if x.entry.Doorstep == nil || !plant.Instead(plant.SentTwice, true, x.open) || len(handles) != 1 {
 		return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" may have been sent the call before the restart.")
 	}
-	return x.entry.Doorstep.Resume(hello, x.relay.opener(x.entry.Backend), sink, x.handles[0])
+	return x.entry.Doorstep.Resume(hello, x.relay.opener(x.entry.Backend), sink, handles[0])
 }
 
 // revival is one call that is being taken up.

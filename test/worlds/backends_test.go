@@ -144,7 +144,8 @@ func newBackend(t testing.TB, kind string, l *ledger, life func() int) *backend 
 		b.restart = b.pids.kill
 		return b
 	case agentKind:
-		a := rig.NewAgent(t, rig.AgentKind{Streaming: true}, map[string]rig.AgentScript{"ask": func(turn *rig.Turn) { agentTurn(l, turn) }})
+		turns := &agentTurns{book: l, keys: map[a2a.TaskID]string{}}
+		a := rig.NewAgent(t, rig.AgentKind{Streaming: true}, map[string]rig.AgentScript{"ask": turns.play})
 		b.cfg = fmt.Sprintf("{ url: %q, transport: a2a }", a.URL)
 		b.restart = func() {} // its tasks are in its memory, and it has no sessions
 		return b
@@ -256,30 +257,41 @@ func guarded(l *ledger, life func() int, next http.Handler) http.Handler {
 	})
 }
 
-// agentTurn is one turn of the agent's task: first the question, then the end.
-func agentTurn(l *ledger, t *rig.Turn) {
+// agentTurns plays the tasks of the agent: first the question, then the end.
+type agentTurns struct {
+	book *ledger
+	mu   sync.Mutex
+	keys map[a2a.TaskID]string // of the question of each task
+}
+
+func (a *agentTurns) play(t *rig.Turn) {
 	if t.N == 1 {
 		n, err := strconv.Atoi(strings.TrimPrefix(t.Text(), "n="))
 		if err != nil {
 			t.Is(a2a.TaskStateFailed, a2a.NewTextPart("no number in "+t.Text()))
 			return
 		}
-		key := l.run(n)
+		key := a.book.run(n)
+		a.mu.Lock()
+		a.keys[t.Exec.TaskID] = key
+		a.mu.Unlock()
 		t.Is(a2a.TaskStateInputRequired, a2a.NewTextPart(questionText(key)), a2a.NewDataPart(map[string]any{"requestedSchema": map[string]any{
 			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}}, "required": []any{"value"},
 		}}))
 		return
 	}
+	a.mu.Lock()
+	key := a.keys[t.Exec.TaskID]
+	a.mu.Unlock()
 	var data struct{ Value, Action string }
-	_ = json.Unmarshal([]byte(t.Data()), &data) // a message without data is the end of it
-	value := data.Value
-	key, _, _ := strings.Cut(value, ":")
-	if data.Action != "" {
-		t.Done(a2a.NewTextPart(data.Action + " "))
-		return
+	_ = json.Unmarshal([]byte(t.Data()), &data) // a message without data is a decline in words
+	if data.Value == "" {
+		data.Value, data.Action = key+":decline", "decline"
+	} else {
+		data.Action = "accept"
 	}
-	l.hear(key, value)
-	t.Done(a2a.NewTextPart("accept " + value))
+	a.book.hear(key, data.Value)
+	t.Done(a2a.NewTextPart(data.Action + " " + data.Value))
 }
 
 // A backend that is a program is this test binary, started again. It tells the
