@@ -44,6 +44,10 @@ type questionNote struct {
 	excuse string         // why it need not be answered any more
 }
 
+// done reports whether nothing more is expected of the question: it has ended,
+// or its tool was interrupted, or something took it.
+func (q *questionNote) done() bool { return q.over || q.excuse != "" || len(q.heard) > 0 }
+
 // keyNote is what is known of one account.
 type keyNote struct {
 	person  int

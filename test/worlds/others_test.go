@@ -94,7 +94,7 @@ func (c *call) decide(ctx context.Context, key string) (string, error) {
 				return c.client.world.book.calls[c.n].runs > 0 || c.client.world.closing
 			}
 			q := c.client.world.book.questions[key]
-			return q == nil || q.over || q.excuse != ""
+			return q == nil || q.done()
 		})
 		if over {
 			return "", nil

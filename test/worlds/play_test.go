@@ -260,8 +260,7 @@ func (w *world) settle(ctx context.Context, k *call, by, action string) error {
 		default:
 		}
 		w.await(ctx, k, func() bool {
-			q := w.book.questions[key]
-			return q.over || q.excuse != ""
+			return w.book.questions[key].done()
 		})
 		return nil
 	}
@@ -302,7 +301,7 @@ func (w *world) repeat(ctx context.Context, k *call) error {
 		c := w.book.calls[k.n]
 		if c.sent <= c.runs {
 			q := w.book.questions[fmt.Sprintf("%d.%d", k.n, c.runs)]
-			if q == nil || q.over || q.excuse != "" {
+			if q == nil || q.done() {
 				c.sent = c.runs + 1
 			}
 		}
