@@ -27,6 +27,7 @@ import (
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/office"
+	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/surface/events"
@@ -219,6 +220,7 @@ func (g *gateway) begin(ctx context.Context) (err error) {
 	if g.epoch, err = epoch.Raise(ctx, g.store.Shelf(epoch.Shelf), g.home.String()); err != nil {
 		return err
 	}
+	g.epoch = plant.Instead(plant.OldLife, 1, g.epoch)
 	g.aside, err = aside.Open(ctx, aside.Config{
 		Shelf: g.store.Shelf("aside"), Home: g.home.String(), Epoch: g.epoch, Now: time.Now, Log: g.log, Count: g.metrics.SetAside,
 	})

@@ -33,5 +33,7 @@ const (
 	SentTwice        Bug = "sent_twice"         // a call that may have been sent before a restart is sent after it
 	EarlyUse         Bug = "early_use"          // a token is used before it is stored
 	ShortLife        Bug = "short_life"         // a version in the store may go before those that it replaced are over
+	OldLife          Bug = "old_life"           // ids of an earlier life of the gateway are used again
+	LoneCall         Bug = "lone_call"          // of several calls of one session, only the first is taken up after a restart
 	EarlyShow        Bug = "early_show"         // a question is promised to be kept, and stored without its words
 )

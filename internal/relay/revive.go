@@ -368,6 +368,9 @@ func (s *Session) takeUp(key string, c *call) error {
 	case s.calls[key] != nil:
 		return &unreadable{"two calls of one session have the request id " + key, nil}
 	}
+	if plant.LoneCall.On() && len(s.calls) > 0 {
+		panic("planted: a second call of the session")
+	}
 	s.calls[key] = c
 	return nil
 }

@@ -55,6 +55,7 @@ func (c *call) follow(ctx context.Context, s *stream, path string, id int, heade
 		if err != nil {
 			if _, refused := err.(statusError); refused {
 				c.client.forget(path, headers[1])
+				c.refused(err)
 				return "", err
 			}
 			s = &stream{body: http.NoBody}
@@ -173,4 +174,16 @@ func idLink(text string) string {
 		return m
 	}
 	return ""
+}
+
+// refused notes that a client could not come back to its call. A client is
+// promised that as long as its question waits.
+func (c *call) refused(err error) {
+	key, _, _ := c.known()
+	book := c.client.world.book
+	book.change(func() {
+		if q := book.questions[key]; q != nil && q.kept && !q.done() {
+			book.faultLocked("P1: the %s client of question %s, which waits, could not come back: %v", c.client.kind, key, err)
+		}
+	})
 }

@@ -177,6 +177,15 @@ func (p *person) onPage(ctx context.Context, key, id, action, value string) (ok 
 	return false, nil
 }
 
+// tries opens the page of another person's question, and notes where that
+// shows anything.
+func (p *person) tries(ctx context.Context, key, id string) {
+	status, body, err := p.visit(ctx, "/asks/"+id)
+	if err == nil && (status == http.StatusOK || strings.Contains(body, questionText(key))) {
+		p.book.fault("P5: person %d opened the page of question %s of another", p.number, key)
+	}
+}
+
 // api sends a request to the API as this person.
 func (p *person) api(ctx context.Context, method, path, body string) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, method, p.site.base()+path, strings.NewReader(body))

@@ -3,6 +3,7 @@
 package worlds
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -274,6 +275,7 @@ func (w *world) settle(ctx context.Context, k *call, by, action string) error {
 	if id == "" {
 		return fmt.Errorf("question %s is in no list", key)
 	}
+	w.people[(k.client.owner.number+1)%people].tries(ctx, key, id)
 	var ok bool
 	switch by {
 	case "page":
@@ -284,6 +286,11 @@ func (w *world) settle(ctx context.Context, k *call, by, action string) error {
 		ok, err = k.client.owner.atTerminal(key, id, value)
 	}
 	w.trace("   %s of question %s at the %s: taken %t, %v", action, key, by, ok, err)
+	if ok && k.n%2 == 0 {
+		// A second answer must be told that it is late.
+		again, err := k.client.owner.byAPI(ctx, key, id, "accept", w.newValue(key, "late"))
+		w.trace("   a second answer to question %s: taken %t, %v", key, again, err)
+	}
 	return err
 }
 
@@ -515,6 +522,11 @@ func (w *world) end() {
 	case <-w.site.now.done:
 		return
 	default:
+	}
+	if out, err := w.site.command("audit").Output(); err != nil {
+		w.book.fault("the audit cannot be read: %v", err)
+	} else if i := bytes.Index(out, []byte("-canary")); i >= 0 {
+		w.book.fault("P8: the audit has what a person answered: %s", out[max(0, i-100):i+10])
 	}
 	if err := w.site.stop(); err != nil {
 		w.book.fault("the last stop: %v", err)
