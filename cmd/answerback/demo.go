@@ -36,13 +36,15 @@ func newDemoCmd() *cobra.Command {
 }
 
 // demoConfig is the demo's configuration, but for its addresses and places.
-// The client is held because nobody repeats its call.
+// The client is held because nobody repeats its call, and for longer than the
+// question lives: timer says that it waits, which is known of no client that
+// the gateway has no entry for.
 const demoConfig = `listen: %s
 data_dir: %s
 log: { level: error }
 limits: { drain: 1s }
 asks: { timeout: 30m }
-clients: [ { name: ` + demo.Client + `, hold: 30m } ]
+clients: [ { name: ` + demo.Client + `, hold: 45m, timer: 1h } ]
 backends:
   demo: { command: %s, args: [demo, server] }
 `
