@@ -49,6 +49,11 @@ backends:
   demo: { command: %s, args: [demo, server] }
 `
 
+// demoFile is the demo's configuration file.
+func demoFile(listen, dir, self string) []byte {
+	return fmt.Appendf(nil, demoConfig, listen, quoted(dir), quoted(self))
+}
+
 // runDemo serves the demo until ctx ends.
 func runDemo(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "answerback-demo-")
@@ -61,7 +66,7 @@ func runDemo(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	file := filepath.Join(dir, "answerback.yaml")
-	text := fmt.Appendf(nil, demoConfig, demoAddress(), quoted(dir), quoted(self))
+	text := demoFile(demoAddress(), dir, self)
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,19 @@ func newServeCmd() *cobra.Command {
 				return err
 			}
 			log := newLogger(cfg.Log, os.Stderr)
+			warnOfPrograms(cfg, log)
 			return serve(cmd.Context(), cfg, file, log, func(d *doors, g *gateway) { d.announce(os.Stderr, g.desk != nil, log) })
 		},
+	}
+}
+
+// warnOfPrograms tells of commands that cannot be started. The gateway serves
+// all the same: a program can be installed while it runs.
+func warnOfPrograms(cfg *config.Config, log *slog.Logger) {
+	if missing, ok := errors.AsType[*config.Error](cfg.Programs(exec.LookPath)); ok {
+		for _, p := range missing.Problems {
+			log.Warn("a backend cannot be started", "problem", p.String())
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type Config struct {
 	// fromEnv names the environment variable for each key whose value came
 	// from one of another gateway.
 	fromEnv map[string]string
+	source  *source // nil where the configuration did not come from a file
 }
 
 // Log says what is logged.
