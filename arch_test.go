@@ -73,6 +73,10 @@ var importRules = []importRule{
 		why: "what surfaces do alike depends on none of them",
 	},
 	{
+		in: []string{"internal/flight"}, ours: []string{},
+		why: "that a call is in flight does not depend on what it carries",
+	},
+	{
 		in: []string{"internal/glob"}, ours: []string{},
 		why: "patterns mean the same wherever they are written",
 	},
@@ -101,7 +105,7 @@ var importRules = []importRule{
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
-		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/entry", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/entry", "internal/flight", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{

@@ -65,6 +65,7 @@ type gateway struct {
 	cfg      *config.Config
 	backends map[string]backend
 	retired  sync.WaitGroup // backends that a reload took out and that drain
+	brood    brood
 	closing  chan struct{}
 }
 
@@ -141,6 +142,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
 		MaxCalls:                cfg.Limits.CallsPerSession,
 		SessionIdle:             cfg.Limits.SessionIdle,
+		Kept:                    g.keeps,
 	})
 	if err != nil {
 		return nil, err
@@ -316,6 +318,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b
+			g.brood.add(b)
 		}
 		filter, err := catalog.NewFilter(c.Tools.Allow, c.Tools.Deny)
 		if err != nil {
@@ -355,6 +358,7 @@ func (g *gateway) reload(cfg *config.Config) error {
 		for name, b := range next {
 			if kept[name] != b {
 				b.Close(context.Background())
+				g.brood.remove(b)
 			}
 		}
 		g.backends = kept
@@ -385,6 +389,7 @@ func (g *gateway) retire(name string, b backend) {
 		case <-g.closing:
 		}
 		b.Close(context.Background())
+		g.brood.remove(b)
 	})
 }
 

@@ -7,11 +7,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -19,12 +16,10 @@ import (
 func main() { os.Exit(run()) }
 
 // run executes the command line. The commands' context ends at the first
-// interrupt; a second one kills, because by then signals have their usual
-// effect again.
+// interrupt; a second one ends the program at once.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(os.Exit)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	if err := newRootCmd().ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "answerback: %v\n", err)
 		return statusOf(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"time"
@@ -20,7 +19,8 @@ func newServeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
-		Long: "Run the gateway until it is told to stop (SIGINT, SIGTERM): calls in flight are given limits.drain to end.\n" +
+		Long: "Run the gateway until it is told to stop (SIGINT, SIGTERM): calls in flight are given limits.drain to end,\n" +
+			"and questions that are kept wait for the next start. A second signal ends everything at once.\n" +
 			"A change of the configuration file, or SIGHUP, reloads it; a file with a mistake changes nothing.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -82,6 +82,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		store.Close(context.WithoutCancel(ctx))
 		return err
 	}
+	interruptsOf(ctx).beforeExit(g.brood.kill)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
@@ -122,34 +123,6 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	case <-ctx.Done():
 	}
 	return drain(server, failed, g, cfg.Limits.Drain, log)
-}
-
-// drain lets calls in flight end, still taking answers for them, and then
-// ends the rest.
-func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Duration, log *slog.Logger) error {
-	g.health.Draining()
-	log.Info("stopping", "drain", limit)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if err := g.drain(ctx); err != nil {
-		log.Warn("calls were still in flight when the time to drain was over")
-	}
-	if g.desk != nil {
-		g.desk.Suspend()
-	}
-	last, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	g.closeSurfaces(last)
-	// What was being answered gets its answer; idle connections are closed.
-	err := server.Shutdown(last)
-	if err != nil {
-		err = server.Close()
-	}
-	if end := <-failed; !errors.Is(end, http.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	log.Info("stopped")
-	return err
 }
 
 // closeTime bounds what is done after the time to drain is over.
