@@ -65,6 +65,10 @@ var importRules = []importRule{
 		why: "credentials are kept apart from those who use them and from those who ask for them",
 	},
 	{
+		in: []string{"internal/signins"}, ours: []string{"ask", "internal/identity", "internal/journal", "internal/seal", "internal/signins"},
+		why: "keeping sign-ins takes no knowledge of what people do with them",
+	},
+	{
 		in: []string{"internal/webguard"}, ours: []string{"ask", "internal/webguard"},
 		why: "what stands before every handler knows none of them",
 	},

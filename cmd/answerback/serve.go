@@ -65,17 +65,18 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	d, err := newDoors(cfg, cfg.PublicBase(ln.Addr()), log)
-	if err != nil {
-		ln.Close()
-		return err
-	}
-	defer d.close()
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		ln.Close()
 		return err
 	}
+	d, err := newDoors(ctx, cfg, cfg.PublicBase(ln.Addr()), store, log)
+	if err != nil {
+		ln.Close()
+		store.Close(context.WithoutCancel(ctx))
+		return err
+	}
+	defer d.close()
 	g, err := newGateway(cfg, d, store, log)
 	if err != nil {
 		ln.Close()
