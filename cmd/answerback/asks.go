@@ -33,7 +33,8 @@ func (a *asks) command() *cobra.Command {
 		Short: "List and answer the questions that wait for you",
 		Long: "List, read and answer the questions that wait for you: at the gateway that runs on this machine with the\n" +
 			"configuration's data_dir, or at another with --url, as whoever the token in $ANSWERBACK_TOKEN says.\n" +
-			"An id may be shortened to its beginning or its end, four characters or more, while one question alone has it.\n" +
+			"An id may be shortened to its beginning or its end, four characters or more, while one question alone has it\n" +
+			"(an end that begins with - would be a flag: give one character more).\n" +
 			"Nothing is ever sent for you: the end of the input, a missing terminal, ^C and a timeout are no answer, and\n" +
 			"end with status 1. Results go to standard output; talking to you goes through the terminal.",
 		Args: cobra.NoArgs, // a command that is misspelt is an error, not a wish for a list

@@ -26,6 +26,15 @@ func (k *asksKit) ids() []string {
 	return ids
 }
 
+// tail is the end of an id, which must not look like a flag.
+func tail(id string) string {
+	n := 6
+	for id[len(id)-n] == '-' {
+		n++
+	}
+	return id[len(id)-n:]
+}
+
 func TestAsksTakeShortIDs(t *testing.T) {
 	k := newAsksKit(t, detailsForm)
 	first := k.id()
@@ -51,16 +60,16 @@ func TestAsksTakeShortIDs(t *testing.T) {
 	if got := k.ids(); len(got) != 2 {
 		t.Fatalf("an ambiguous id ended a question: %v", got)
 	}
-	for _, short := range []string{first[:same+1], first[len(first)-6:]} {
+	for _, short := range []string{first[:same+1], tail(first)} {
 		out, _, err := k.run("", "show", short, "-o", "json")
 		if err != nil || !strings.Contains(out, first) {
 			t.Errorf("%s shows %s, %v", short, out, err)
 		}
 	}
-	if out, _, err := k.run("", "extend", first[len(first)-6:]); err != nil {
+	if out, _, err := k.run("", "extend", tail(first)); err != nil {
 		t.Errorf("extend: %q %v", out, err)
 	}
-	if _, _, err := k.run("", "decline", second[len(second)-6:]); err != nil {
+	if _, _, err := k.run("", "decline", tail(second)); err != nil {
 		t.Errorf("decline: %v", err)
 	}
 	// With the other gone, less is enough.

@@ -21,6 +21,7 @@ import (
 	"github.com/answerback/answerback/internal/identity/signin"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/signins"
 	"github.com/answerback/answerback/internal/surface/a2a"
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/events"
@@ -44,6 +45,7 @@ type doors struct {
 	agent       *webguard.Guard // the same in those of the agent
 	pages       *page.Pages
 	signin      *signin.Signin
+	kept        *signins.Store
 	answerScope string
 	issues      map[string]bool // the issuers with which people sign in
 	http        *http.Client
@@ -80,7 +82,7 @@ func newDoors(ctx context.Context, cfg *config.Config, public string, store jour
 		return nil, err
 	}
 	people := d.people(id, log)
-	if err := keepSignins(ctx, &people, store, ring, log); err != nil {
+	if d.kept, err = keepSignins(ctx, &people, store, ring, log); err != nil {
 		return nil, err
 	}
 	if d.signin, err = signin.New(people); err != nil {

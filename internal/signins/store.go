@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/identity/signin"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/seal"
@@ -55,7 +56,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		case err != nil:
 			unreadable++
 		case !k.Ended:
-			s.index.restore(item.Key, k.Record)
+			s.index.confirm(item.Key, k.Record, cfg.Now())
 		}
 	}
 	if unreadable > 0 {
@@ -127,17 +128,28 @@ func (s *Store) Put(ctx context.Context, key string, r signin.Record) error {
 		s.index.remove(key)
 		return err
 	}
+	s.index.confirm(key, r, s.cfg.Now())
 	return nil
 }
 
 // Get gives a sign-in. When it was last used is known better here than on the
-// shelf.
+// shelf. While the shelf cannot be read, one that was there within the last 15
+// minutes is taken as it was.
 func (s *Store) Get(ctx context.Context, key string) (signin.Record, bool, error) {
 	k, _, ok, err := s.get(ctx, key)
-	if err != nil || !ok {
+	switch {
+	case errors.Is(err, journal.Unavailable):
+		if r, known := s.index.stale(key, s.cfg.Now()); known {
+			return r, true, nil
+		}
 		return signin.Record{}, false, err
+	case err != nil:
+		return signin.Record{}, false, err
+	case !ok:
+		s.index.remove(key)
+		return signin.Record{}, false, nil
 	}
-	if seen := s.index.seen(key); seen.After(k.Record.Seen) {
+	if seen := s.index.confirm(key, k.Record, s.cfg.Now()); seen.After(k.Record.Seen) {
 		k.Record.Seen = seen
 	}
 	return k.Record, true, nil
@@ -180,12 +192,12 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 			return err
 		}
 		if !ok {
-			s.index.remove(key)
+			s.index.end(key, s.cfg.Now())
 			return nil
 		}
 		end := kept{Record: signin.Record{Expires: k.Record.Expires}, Ended: true}
 		if err = s.put(ctx, key, rev, end); err == nil {
-			s.index.remove(key)
+			s.index.end(key, s.cfg.Now())
 			return nil
 		}
 		if !errors.Is(err, journal.Conflict) && !errors.Is(err, journal.NotFound) {
@@ -193,4 +205,25 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		}
 	}
 	return err
+}
+
+// End ends the sign-ins of one person for good, or of everybody where who is
+// zero, and gives how many. With an error some may have ended.
+func (s *Store) End(ctx context.Context, who ask.Principal) (int, error) {
+	var keys []string
+	for item, err := range s.cfg.Shelf.Scan(ctx, "") {
+		if err != nil {
+			return 0, err
+		}
+		k, err := s.unseal(item)
+		if err == nil && !k.Ended && (who.IsZero() || k.Record.Principal == who) {
+			keys = append(keys, item.Key)
+		}
+	}
+	for n, key := range keys {
+		if err := s.Delete(ctx, key); err != nil {
+			return n, err
+		}
+	}
+	return len(keys), nil
 }

@@ -31,6 +31,9 @@ type shelf struct {
 	broken atomic.Bool
 	onPut  func()
 
+	unreadable atomic.Bool
+	onGet      func()
+
 	mu     sync.Mutex
 	values [][]byte
 }
@@ -47,6 +50,17 @@ func (s *shelf) Put(ctx context.Context, key string, rev journal.Rev, value []by
 	s.values = append(s.values, append([]byte(key+" "), value...))
 	s.mu.Unlock()
 	return s.Shelf.Put(ctx, key, rev, value, ttl)
+}
+
+func (s *shelf) Get(ctx context.Context, key string) (journal.Item, error) {
+	if s.unreadable.Load() {
+		return journal.Item{}, &journal.Error{Reason: journal.Unavailable, Message: "disk on fire"}
+	}
+	item, err := s.Shelf.Get(ctx, key)
+	if f := s.onGet; f != nil {
+		f()
+	}
+	return item, err
 }
 
 type kit struct {
@@ -271,6 +285,46 @@ func TestSignInsAreBounded(t *testing.T) {
 	})
 }
 
+// While the shelf cannot be read, people who were there a moment ago are known,
+// for a quarter of an hour; nobody comes back who was signed out, not even by a
+// read that was under way.
+func TestShelfThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		for _, key := range []string{"a1", "a2", "a3"} {
+			if err := k.signIn(key, ann); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.restart()
+		if err := k.Delete(t.Context(), "a2"); err != nil {
+			t.Fatal(err)
+		}
+		k.shelf.onGet = func() { // the end comes between the read and its result
+			k.shelf.onGet = nil
+			if err := k.Delete(t.Context(), "a3"); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, ok, err := k.Get(t.Context(), "a3"); !ok || err != nil {
+			t.Fatalf("control: %v, %v", ok, err)
+		}
+		k.shelf.unreadable.Store(true)
+		k.has(true, "a1")
+		for _, key := range []string{"a2", "a3", "never"} {
+			if _, ok, err := k.Get(t.Context(), key); ok || !errors.Is(err, journal.Unavailable) {
+				t.Errorf("%s: %v, %v", key, ok, err)
+			}
+		}
+		time.Sleep(15 * time.Minute)
+		if _, ok, err := k.Get(t.Context(), "a1"); ok || err == nil {
+			t.Error("taken for longer than a quarter of an hour")
+		}
+		k.shelf.unreadable.Store(false)
+		k.has(true, "a1")
+	})
+}
+
 // A store that fails signs nobody in, and lets nobody believe that they are
 // signed out.
 func TestBrokenShelf(t *testing.T) {
@@ -288,6 +342,29 @@ func TestBrokenShelf(t *testing.T) {
 	k.shelf.broken.Store(false)
 	k.has(true, "a1")
 	k.has(false, "a2")
+}
+
+// An operator ends the sign-ins of one person, or of everybody.
+func TestOperatorEndsSignIns(t *testing.T) {
+	k := newKit(t)
+	for key, who := range map[string]ask.Principal{"a1": ann, "a2": ann, "b1": bob} {
+		if err := k.signIn(key, who); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := k.End(t.Context(), ann); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	k.restart()
+	k.has(false, "a1", "a2")
+	k.has(true, "b1")
+	if n, err := k.End(t.Context(), ask.Principal{}); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	k.has(false, "b1")
+	if n, err := k.End(t.Context(), ask.Principal{}); n != 0 || err != nil {
+		t.Errorf("again: %d, %v", n, err)
+	}
 }
 
 // Old keys open what they sealed; without its key a record is none.

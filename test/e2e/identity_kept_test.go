@@ -92,7 +92,7 @@ func TestSignInsSurviveACrash(t *testing.T) {
 	}
 }
 
-// A sign-in with an issuer survives a crash too.
+// A sign-in with an issuer survives a crash too, until the operator ends it.
 func TestSignInWithAnIssuerSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	g := guard(t, durable, "  one: { url: "+newAsker(t).URL+" }\n")
@@ -104,6 +104,18 @@ func TestSignInWithAnIssuerSurvivesACrash(t *testing.T) {
 		if r := v.get("/"); r.status != http.StatusOK {
 			t.Errorf("%s has to sign in again: %d %s", who, r.status, r.header.Get("Location"))
 		}
+	}
+	if status, out, complaint := rig.RunAll(t, "signin", "end", "--config", again.File, "--issuer", g.Issuer.URL, "--subject", "ann"); status != 0 || out != "sign-ins ended: 1\n" {
+		t.Errorf("%d %s %s", status, out, complaint)
+	}
+	if r := ann.get("/"); r.status != http.StatusSeeOther {
+		t.Errorf("ann is signed in: %d", r.status)
+	}
+	if r := bob.get("/"); r.status != http.StatusOK {
+		t.Errorf("bob is not signed in: %d", r.status)
+	}
+	if status, _, _ := rig.RunAll(t, "signin", "end", "--config", again.File); status != 2 {
+		t.Errorf("without saying whose: %d", status)
 	}
 }
 
