@@ -170,3 +170,53 @@ func TestSecondSignalLeavesNoProcess(t *testing.T) {
 		rig.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, "a process of a server outlives the gateway")
 	}
 }
+
+// A client that can show nothing, and whose call is held while its person is
+// asked on a page, does not hold the gateway back either.
+func TestStopDoesNotWaitForHeldCalls(t *testing.T) {
+	t.Parallel()
+	runs := &atomic.Int64{}
+	g := rig.Start(t, durable+"limits: { drain: 1h }\nasks: { timeout: 1h }\nclients: [ { name: \"*\", hold: 30m, timer: 1h } ]\nbackends:\n  one: { url: "+resumable(t, runs)+" }\n")
+	legacy, modern := rig.Dial(t, g.URL+"/one", "{}"), rig.NewClient(t, g.URL+"/one")
+	var calling sync.WaitGroup
+	defer calling.Wait()
+	follow := func(s *rig.Stream) {
+		for more := true; more; {
+			_, more = s.Poll(rig.Patience)
+		}
+	}
+	// Who wants to hear of progress is held.
+	modern.Meta = `"progressToken":1`
+	calling.Go(func() {
+		follow(legacy.Start(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"ask","arguments":{},"_meta":{"progressToken":1}}}`))
+	})
+	calling.Go(func() { follow(modern.Modern("1", "tools/call", `{"name":"ask","arguments":{}}`, "{}")) })
+	person := rig.SignIn(t, g)
+	inbox := ""
+	rig.Eventually(t, func() bool {
+		_, inbox = person.Do("GET", "/", nil)
+		return len(asksIn(inbox)) == 2
+	}, "two questions do not come")
+	g.Signal(t, syscall.SIGTERM)
+	if err := g.Wait(t); err != nil {
+		t.Fatalf("the gateway ended with %v", err)
+	}
+	if log := g.Log(); strings.Contains(log, "still in flight") || !strings.Contains(log, `and go on after the next start" calls=2`) {
+		t.Errorf("the log of the end:\n%s", log)
+	}
+	_, after := rig.SignIn(t, g.Again(t)).Do("GET", "/", nil)
+	for id := range asksIn(inbox) {
+		if !strings.Contains(after, id) {
+			t.Errorf("%s is gone after the start", id)
+		}
+	}
+}
+
+// asksIn gives the pages of the questions in a list.
+func asksIn(inbox string) map[string]bool {
+	found := map[string]bool{}
+	for _, path := range askPath.FindAllString(inbox, -1) {
+		found[path] = true
+	}
+	return found
+}
