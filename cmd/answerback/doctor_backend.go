@@ -160,6 +160,15 @@ func agentFinding(name string, card a2a.Card) finding {
 // ill says what is wrong with a backend that did not answer.
 func ill(name string, c config.Backend, limit time.Duration, words *lastWords, err error) finding {
 	f := finding{name: name, state: "cannot be reached", details: ask.From(err).Message, wrong: true}
+	if ask.CodeOf(err) == ask.Internal {
+		// The words for clients say nothing; the operator may see the cause.
+		f.state, f.details = "makes no sense", "it answers, and not as an MCP server does: "+terminal.Line(err.Error(), 300)
+		if up, ok := errors.AsType[*contract.UpstreamError](err); ok {
+			m := up.Reply.Msg
+			words, _ := wire.Unquote(wire.Get(m.Raw, m.Error, "message").Of(m.Raw))
+			f.details = "it answers initialize with an error: " + terminal.Line(words, 300)
+		}
+	}
 	status, _ := ask.From(err).Data["status"].(int)
 	switch {
 	case status == http.StatusUnauthorized && !c.Grant.IsZero() || ask.CodeOf(err) == ask.NotConnected:

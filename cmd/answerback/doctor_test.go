@@ -85,6 +85,7 @@ identity:
 backends:
   account: { url: `+oauth+`/mcp, grant: { kind: oauth } }
   dead: { url: "http://`+dead+`/mcp" }
+  echoes: { command: cat }
   ends: { command: sh, args: ["-c", "echo no config >&2; exit 3"] }
   locked: { url: `+oauth+`/mcp }
   missing: { command: `+silent+` }
