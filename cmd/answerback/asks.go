@@ -33,11 +33,14 @@ func (a *asks) command() *cobra.Command {
 		Short: "List and answer the questions that wait for you",
 		Long: "List, read and answer the questions that wait for you: at the gateway that runs on this machine with the\n" +
 			"configuration's data_dir, or at another with --url, as whoever the token in $ANSWERBACK_TOKEN says.\n" +
+			"An id may be shortened to its beginning or its end, four characters or more, while one question alone has it\n" +
+			"(an end that begins with - would be a flag: give one character more).\n" +
 			"Nothing is ever sent for you: the end of the input, a missing terminal, ^C and a timeout are no answer, and\n" +
 			"end with status 1. Results go to standard output; talking to you goes through the terminal.",
-		Args: cobra.NoArgs, // a command that is misspelt is an error, not a wish for help
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: cobra.NoArgs, // a command that is misspelt is an error, not a wish for a list
 	}
+	list := a.listCmd()
+	cmd.RunE = list.RunE // by itself the command lists
 	cmd.PersistentFlags().StringVar(&a.url, "url", "", "address of a gateway, such as https://mcp.example.com; who you are is said by $ANSWERBACK_TOKEN")
 	cmd.PersistentFlags().StringVarP(&a.output, "output", "o", "table", "table for people, json for programs")
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
@@ -46,7 +49,7 @@ func (a *asks) command() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.AddCommand(a.listCmd(), a.showCmd(), a.answerCmd(),
+	cmd.AddCommand(list, a.showCmd(), a.answerCmd(),
 		a.actCmd("decline", "Say no to a question", ask.Decline),
 		a.actCmd("cancel", "Leave a question without deciding: it is over, and may be asked again", ask.Cancel),
 		a.extendCmd())
@@ -93,7 +96,11 @@ func (a *asks) showCmd() *cobra.Command {
 		Use: "show ID", Short: "Show a question and what it asks for", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd, func(ctx context.Context, c *api.Client) error {
-				found, err := c.Show(ctx, args[0])
+				id, err := whole(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				found, err := c.Show(ctx, id)
 				if err != nil {
 					return refused(err)
 				}
@@ -135,7 +142,11 @@ func (a *asks) actCmd(use, short string, action ask.Action) *cobra.Command {
 		Use: use + " ID", Short: short, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd, func(ctx context.Context, c *api.Client) error {
-				return a.send(ctx, cmd, c, args[0], action, nil)
+				id, err := whole(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				return a.send(ctx, cmd, c, id, action, nil)
 			})
 		},
 	}
@@ -174,9 +185,13 @@ func (a *asks) extendCmd() *cobra.Command {
 				return fmt.Errorf("--by is %s: it must be from 1s to 1h", by)
 			}
 			return a.with(cmd, func(ctx context.Context, c *api.Client) error {
-				e, err := c.Extend(ctx, args[0], by)
+				id, err := whole(ctx, c, args[0])
 				if err != nil {
-					return unsure(args[0], err)
+					return err
+				}
+				e, err := c.Extend(ctx, id, by)
+				if err != nil {
+					return unsure(id, err)
 				}
 				return a.print(cmd, e, func(out io.Writer) error {
 					_, err := fmt.Fprintf(out, "time left: %s; it can be extended %s more\n", terminal.Span(time.Until(api.Time(e.NewTimeoutAt))), count(e.ExtensionsRemaining, "time"))

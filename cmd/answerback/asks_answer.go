@@ -45,6 +45,10 @@ func (a *asks) answerCmd() *cobra.Command {
 }
 
 func (a *asks) answer(ctx context.Context, cmd *cobra.Command, c *api.Client, id string, g *given) error {
+	id, err := whole(ctx, c, id)
+	if err != nil {
+		return err
+	}
 	found, err := c.Show(ctx, id)
 	if err != nil {
 		return refused(err)

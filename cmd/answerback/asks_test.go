@@ -32,6 +32,7 @@ type asksKit struct {
 	gw     *gateway
 	config string
 	typed  []string // what the person at the terminal types; nil is no terminal
+	client *rig.Client
 	stream *rig.Stream
 }
 
@@ -65,8 +66,8 @@ func newAsksKitWith(t *testing.T, settings, params string) *asksKit {
 	server.Listener = ln
 	server.Start()
 	t.Cleanup(server.Close)
-	c := rig.Dial(t, url, rig.AllCaps)
-	k.stream = c.Tool("ask", "{}")
+	k.client = rig.Dial(t, url, rig.AllCaps)
+	k.stream = k.client.Tool("ask", "{}")
 	k.stream.Next()
 	return k
 }

@@ -36,16 +36,23 @@ func newDemoCmd() *cobra.Command {
 }
 
 // demoConfig is the demo's configuration, but for its addresses and places.
-// The client is held because nobody repeats its call.
+// The client is held because nobody repeats its call, and for longer than the
+// question lives: timer says that it waits, which is known of no client that
+// the gateway has no entry for.
 const demoConfig = `listen: %s
 data_dir: %s
 log: { level: error }
 limits: { drain: 1s }
 asks: { timeout: 30m }
-clients: [ { name: ` + demo.Client + `, hold: 30m } ]
+clients: [ { name: ` + demo.Client + `, hold: 45m, timer: 1h } ]
 backends:
   demo: { command: %s, args: [demo, server] }
 `
+
+// demoFile is the demo's configuration file.
+func demoFile(listen, dir, self string) []byte {
+	return fmt.Appendf(nil, demoConfig, listen, quoted(dir), quoted(self))
+}
 
 // runDemo serves the demo until ctx ends.
 func runDemo(ctx context.Context, out io.Writer) error {
@@ -59,7 +66,7 @@ func runDemo(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	file := filepath.Join(dir, "answerback.yaml")
-	text := fmt.Appendf(nil, demoConfig, demoAddress(), quoted(dir), quoted(self))
+	text := demoFile(demoAddress(), dir, self)
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return err
 	}

@@ -2,77 +2,95 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/internal/backend/a2a"
 	"github.com/answerback/answerback/internal/config"
-	"github.com/answerback/answerback/internal/contract"
-	"github.com/answerback/answerback/internal/era"
-	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/observe"
-	"github.com/answerback/answerback/internal/seal"
-	"github.com/answerback/answerback/internal/surface/terminal"
-	"github.com/answerback/answerback/internal/wire"
+)
+
+// How long the doctor waits: for whatever is reached over the network, and for
+// a command, whose first start may have to download it.
+const (
+	networkTime = 30 * time.Second
+	commandTime = 3 * time.Minute
 )
 
 func newDoctorCmd() *cobra.Command {
-	return &cobra.Command{
+	p := patience{network: networkTime, every: 5 * time.Second}
+	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Reach every backend and tell what it speaks, and what is wrong",
-		Long: "Reach every backend and tell which protocol it speaks and what it offers.\n" +
-			"Where a gateway runs with the same data_dir, its counts are looked at too.\n" +
-			"The status is 0 when every backend was reached.",
+		Short: "Reach everything that the configuration names, and tell what is wrong",
+		Long: "Reach every backend and tell which protocol it speaks and what it offers; ask the issuers for their keys\n" +
+			"and the authorization servers of accounts for their metadata; and look at the data directory and the store.\n" +
+			"Where a gateway runs with the same data_dir, its counts are looked at too. Commands are started for this,\n" +
+			"which takes a while where they have to be downloaded first: --wait says how long at most.\n" +
+			"The status is 0 when nothing is wrong.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, _, err := loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), 30*time.Second)
-			defer cancel()
-			return doctor(ctx, cfg, cmd.OutOrStdout())
+			return doctor(cmd.Context(), cfg, p, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.Flags().DurationVar(&p.command, "wait", commandTime, "how long a command may take until it answers")
+	return cmd
 }
 
-// finding is what the doctor found out about one backend.
+// patience is how long the doctor waits for what, and how often it says so.
+type patience struct {
+	network, command, every time.Duration
+}
+
+// finding is what the doctor found out about one thing.
 type finding struct {
-	name, era, offers string
-	err               error
+	name, state, details string
+	wrong                bool
 }
 
-func doctor(ctx context.Context, cfg *config.Config, out io.Writer) error {
-	names := cfg.Enabled()
-	found := make([]finding, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { found[i] = examine(ctx, name, cfg) })
-	}
-	wg.Wait()
+// part is a group of things that are looked at.
+type part struct {
+	title string // "" for backends, which come first
+	what  string // one of the things, for the count
+	found []finding
+}
 
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	sick := 0
-	for _, f := range found {
-		if f.err != nil {
-			sick++
-			fmt.Fprintf(table, "%s\tcannot be reached\t%s\n", f.name, ask.From(f.err).Message)
-			continue
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", f.name, f.era, f.offers)
+func doctor(ctx context.Context, cfg *config.Config, p patience, out, progress io.Writer) error {
+	w := newWard(progress, p.every)
+	parts := []*part{
+		{what: "backend", found: make([]finding, len(cfg.Enabled()))},
+		{title: "Issuers", what: "issuer", found: make([]finding, len(cfg.Identity.Issuers))},
+		{title: "Authorization servers", what: "authorization server"},
+		{title: "Store", what: "store"},
 	}
-	if err := table.Flush(); err != nil {
-		return err
+	var wg sync.WaitGroup
+	for i, name := range cfg.Enabled() {
+		wg.Go(func() { parts[0].found[i] = examine(ctx, name, cfg, p, w) })
+	}
+	for i, name := range sortedKeys(cfg.Identity.Issuers) {
+		wg.Go(func() { parts[1].found[i] = examineIssuer(ctx, name, cfg, p, w) })
+	}
+	wg.Go(func() { parts[2].found = examineAccounts(ctx, cfg, p, w) })
+	wg.Go(func() { parts[3].found = examineStore(ctx, cfg, p) })
+	wg.Wait()
+	w.close()
+
+	var sick []string
+	for _, part := range parts {
+		n, err := part.print(out)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			sick = append(sick, part.sick(n))
+		}
 	}
 	asks, err := readStatus(ctx, cfg.DataDir)
 	if err != nil {
@@ -81,10 +99,35 @@ func doctor(ctx context.Context, cfg *config.Config, out io.Writer) error {
 	for _, a := range asks {
 		advise(out, a)
 	}
-	if sick > 0 {
-		return fmt.Errorf("%s cannot be reached", count(sick, "backend"))
+	return wrongWith(sick)
+}
+
+// print writes what was found, and counts what is wrong.
+func (p *part) print(out io.Writer) (wrong int, err error) {
+	if len(p.found) == 0 {
+		return 0, nil
 	}
-	return nil
+	if p.title != "" {
+		fmt.Fprintf(out, "\n%s\n", p.title)
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, f := range p.found {
+		if f.wrong {
+			wrong++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.name, f.state, f.details)
+	}
+	return wrong, table.Flush()
+}
+
+func (p *part) sick(n int) string {
+	switch p.what {
+	case "store":
+		return "the store needs attention"
+	case "backend":
+		return count(n, p.what) + " cannot be reached"
+	}
+	return count(n, p.what) + " cannot be used"
 }
 
 // advise says what the counts of a backend mean for its operator.
@@ -97,92 +140,3 @@ func advise(out io.Writer, a observe.Asks) {
 		fmt.Fprintf(out, "%s had %s of %d expire without an answer. Raise asks.timeout if people need longer.\n", a.Backend, count(int(a.Expired), "question"), a.Asked)
 	}
 }
-
-// examine reaches one backend in both eras.
-func examine(ctx context.Context, name string, cfg *config.Config) finding {
-	f := finding{name: name}
-	// Nothing that is sealed here is opened again.
-	b, err := newBackend(name, cfg.Backends[name], cfg, nil, seal.Random(), 0, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
-	if err != nil {
-		f.err = err
-		return f
-	}
-	defer b.Close(context.WithoutCancel(ctx))
-	if agent, ok := b.(*a2a.Backend); ok {
-		return f.agent(agent.Describe(ctx))
-	}
-	var speaks []string
-	caps := wire.Message{}
-	if m, err := discover(ctx, b); err != nil {
-		f.err = err
-	} else if m.Kind == wire.Result {
-		speaks, caps = append(speaks, "modern "+era.Latest), m
-	}
-	if m, err := greet(ctx, b); err == nil {
-		version, _ := wire.Unquote(wire.Get(m.Raw, m.Result, "protocolVersion").Of(m.Raw))
-		speaks, caps = append(speaks, "legacy "+version), m
-	} else if f.err == nil && len(speaks) == 0 {
-		f.err = err
-	}
-	if len(speaks) > 0 {
-		f.err = nil
-	}
-	f.era, f.offers = strings.Join(speaks, ", "), offers(caps)
-	return f
-}
-
-// agent tells what an A2A agent says of itself.
-func (f finding) agent(card a2a.Card, err error) finding {
-	f.err = err
-	f.era = "A2A 1.0 agent, " + card.Protocol
-	named := terminal.Line(strings.TrimSpace(card.Name+" "+card.Version), 80)
-	f.offers = named + ", " + count(len(card.Tools), "skill") + ": " + terminal.Line(strings.Join(card.Tools, " "), 300)
-	return f
-}
-
-// discover asks a backend in the modern way, not for long: a server that only
-// knows the other may stay silent.
-func discover(ctx context.Context, b backend) (wire.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	m, err := b.Discover(ctx, identity.Local)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return wire.Message{}, nil
-	}
-	return m, err
-}
-
-// greet performs the legacy handshake.
-func greet(ctx context.Context, b backend) (wire.Message, error) {
-	line, err := b.Open(ctx, contract.Hello{
-		Principal: identity.Local,
-		Params:    []byte(`{"protocolVersion":"` + era.LatestLegacy + `","capabilities":{},"clientInfo":{"name":"answerback","version":"doctor"}}`),
-		Events:    nobody{},
-	})
-	if err != nil {
-		return wire.Message{}, err
-	}
-	defer line.Close(context.WithoutCancel(ctx))
-	return line.Welcome(), nil
-}
-
-// offers lists the capabilities of a server.
-func offers(m wire.Message) string {
-	var names []string
-	for member := range wire.Members(m.Raw, wire.Get(m.Raw, m.Result, "capabilities")) {
-		name, _ := wire.Unquote(member.Key.Of(m.Raw))
-		names = append(names, name)
-	}
-	return strings.Join(names, " ")
-}
-
-// nobody takes what a backend sends while it is examined.
-type nobody struct{}
-
-func (nobody) Notify(*wire.Message) {}
-
-func (nobody) Question(q *contract.Question) {
-	_ = q.Reply(q.Gone, nil, era.ErrorObject(ask.Errorf(ask.NoClient, "No client is available: this is only an examination."), era.Legacy))
-}
-
-func (nobody) Lost(*ask.Error) {}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,9 @@ import (
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/identity/bearer"
 	"github.com/answerback/answerback/internal/identity/signin"
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/seal"
+	"github.com/answerback/answerback/internal/signins"
 	"github.com/answerback/answerback/internal/surface/a2a"
 	"github.com/answerback/answerback/internal/surface/api"
 	"github.com/answerback/answerback/internal/surface/events"
@@ -41,6 +45,7 @@ type doors struct {
 	agent       *webguard.Guard // the same in those of the agent
 	pages       *page.Pages
 	signin      *signin.Signin
+	kept        *signins.Store
 	answerScope string
 	issues      map[string]bool // the issuers with which people sign in
 	http        *http.Client
@@ -51,8 +56,9 @@ const (
 	metadataPath = "/.well-known/oauth-protected-resource"
 )
 
-// newDoors makes the doors of a gateway that is reached at public.
-func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, error) {
+// newDoors makes the doors of a gateway that is reached at public. What they
+// keep across restarts is in the store.
+func newDoors(ctx context.Context, cfg *config.Config, public string, store journal.Journal, log *slog.Logger) (*doors, error) {
 	id := &cfg.Identity
 	d := &doors{
 		public: public, open: !id.Authenticates(), answerScope: id.AnswerScope, anyone: cfg.InsecureOpenToNetwork,
@@ -71,10 +77,19 @@ func newDoors(cfg *config.Config, public string, log *slog.Logger) (*doors, erro
 			return nil, fmt.Errorf("identity: %w", err)
 		}
 	}
-	if d.signin, err = signin.New(d.people(id, log)); err != nil {
+	ring, err := seal.Open(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	people := d.people(id, log)
+	if d.kept, err = keepSignins(ctx, &people, store, ring, log); err != nil {
+		return nil, err
+	}
+	if d.signin, err = signin.New(people); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
 	guarded := d.guarded(cfg, log)
+	guarded.Signer = formSigner{ring}
 	if d.guard, err = webguard.New(guarded); err != nil {
 		return nil, err
 	}
@@ -137,9 +152,12 @@ func (d *doors) callers(id *config.Identity, log *slog.Logger) bearer.Config {
 // to authenticate, through the local link.
 func (d *doors) people(id *config.Identity, log *slog.Logger) signin.Config {
 	c := signin.Config{
-		PublicURL: d.public, HTTP: d.http, Pages: d.pages, SessionAge: id.SessionAge, Log: log,
+		PublicURL: d.public, HTTP: d.http, Pages: d.pages, Log: log,
 		Local:  d.open && isLoopback(d.public),
 		Serves: page.Serves,
+	}
+	if !c.Local {
+		c.SessionAge = id.SessionAge
 	}
 	for _, name := range slices.Sorted(maps.Keys(id.Issuers)) {
 		if s := id.Issuers[name]; s.ClientID != "" {

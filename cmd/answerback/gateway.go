@@ -22,12 +22,10 @@ import (
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
-	"github.com/answerback/answerback/internal/epoch"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/observe"
 	"github.com/answerback/answerback/internal/office"
-	"github.com/answerback/answerback/internal/plant"
 	"github.com/answerback/answerback/internal/relay"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/surface/events"
@@ -70,6 +68,7 @@ type gateway struct {
 	cfg      *config.Config
 	backends map[string]backend
 	retired  sync.WaitGroup // backends that a reload took out and that drain
+	brood    brood
 	closing  chan struct{}
 }
 
@@ -149,6 +148,7 @@ func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
 		MaxCalls:                cfg.Limits.CallsPerSession,
 		SessionIdle:             cfg.Limits.SessionIdle,
+		Kept:                    g.keeps,
 	})
 	if err != nil {
 		return nil, err
@@ -214,65 +214,11 @@ func (g *gateway) observe(cfg *config.Config) (err error) {
 	return err
 }
 
-// begin counts this life of the gateway, before anything is taken up, and
-// reads what earlier ones could not take up.
-func (g *gateway) begin(ctx context.Context) (err error) {
-	if g.epoch, err = epoch.Raise(ctx, g.store.Shelf(epoch.Shelf), g.home.String()); err != nil {
-		return err
-	}
-	g.epoch = plant.Instead(plant.OldLife, 1, g.epoch)
-	g.aside, err = aside.Open(ctx, aside.Config{
-		Shelf: g.store.Shelf("aside"), Home: g.home.String(), Epoch: g.epoch, Now: time.Now, Log: g.log, Count: g.metrics.SetAside,
-	})
-	return err
-}
-
 // counting counts what the relay sees.
 type counting struct{ *observe.Metrics }
 
 func (c counting) Call(s relay.CallStats) {
 	c.Metrics.Call(observe.CallStats{Backend: s.Backend, Client: s.Client, Code: s.Code, Failed: s.Failed, Work: s.Work, People: s.People})
-}
-
-// restore takes up what was kept before a restart.
-func (g *gateway) restore(ctx context.Context) error {
-	if err := g.events.Restore(ctx); err != nil {
-		return err
-	}
-	if g.desk == nil {
-		g.events.Restored()
-		return g.agent.restore(ctx)
-	}
-	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
-		if office.Created(&group[0].Ask) {
-			return g.office.Revive(group)
-		}
-		return g.relay.Revive(ctx, returning{g.surface, g.events}, group)
-	})
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		g.log.Info("questions taken up after a restart", "asks", n)
-	}
-	g.events.Restored()
-	if err := g.relay.Restore(ctx); err != nil {
-		return err
-	}
-	return g.agent.restore(ctx)
-}
-
-// returning finds clients of before a restart at the surface that they used.
-type returning struct {
-	mcp    *surface.Surface
-	events *events.Surface
-}
-
-func (r returning) Return(mark []byte, id string, who ask.Principal, behind func(contract.Peer) *relay.Session) (relay.Returned, error) {
-	if events.Marked(mark) {
-		return r.events.Return(mark, id, who, behind)
-	}
-	return r.mcp.Return(mark, id, who, behind)
 }
 
 // clientsOf gives the rules for clients that can be told by their names alone.
@@ -357,6 +303,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b
+			g.brood.add(b)
 		}
 		filter, err := catalog.NewFilter(c.Tools.Allow, c.Tools.Deny)
 		if err != nil {
@@ -396,6 +343,7 @@ func (g *gateway) reload(cfg *config.Config) error {
 		for name, b := range next {
 			if kept[name] != b {
 				b.Close(context.Background())
+				g.brood.remove(b)
 			}
 		}
 		g.backends = kept
@@ -426,6 +374,7 @@ func (g *gateway) retire(name string, b backend) {
 		case <-g.closing:
 		}
 		b.Close(context.Background())
+		g.brood.remove(b)
 	})
 }
 

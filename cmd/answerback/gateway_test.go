@@ -21,11 +21,11 @@ func inProcess(t *testing.T, yaml string) (*gateway, string) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	d, err := newDoors(cfg, "http://127.0.0.1", log)
+	store, err := openStore(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(t.Context(), cfg, log)
+	d, err := newDoors(t.Context(), cfg, "http://127.0.0.1", store, log)
 	if err != nil {
 		t.Fatal(err)
 	}

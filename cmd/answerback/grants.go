@@ -47,9 +47,10 @@ func newGrantsCmd() *cobra.Command {
 		Long: "List and revoke the accounts that people have connected to backends, and seal what is kept of them with a\n" +
 			"new key. The gateway that runs with the same data_dir is asked. Tokens and keys are never shown.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newGrantsListCmd(), newGrantsRevokeCmd(), newGrantsResealCmd())
+	list := newGrantsListCmd()
+	cmd.RunE = list.RunE // by itself the command lists
+	cmd.AddCommand(list, newGrantsRevokeCmd(), newGrantsResealCmd())
 	return cmd
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
+	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +19,8 @@ func newServeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
-		Long: "Run the gateway until it is told to stop (SIGINT, SIGTERM): calls in flight are given limits.drain to end.\n" +
+		Long: "Run the gateway until it is told to stop (SIGINT, SIGTERM): calls in flight are given limits.drain to end,\n" +
+			"and questions that are kept wait for the next start. A second signal ends everything at once.\n" +
 			"A change of the configuration file, or SIGHUP, reloads it; a file with a mistake changes nothing.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -28,8 +29,19 @@ func newServeCmd() *cobra.Command {
 				return err
 			}
 			log := newLogger(cfg.Log, os.Stderr)
+			warnOfPrograms(cfg, log)
 			return serve(cmd.Context(), cfg, file, log, func(d *doors, g *gateway) { d.announce(os.Stderr, g.desk != nil, log) })
 		},
+	}
+}
+
+// warnOfPrograms tells of commands that cannot be started. The gateway serves
+// all the same: a program can be installed while it runs.
+func warnOfPrograms(cfg *config.Config, log *slog.Logger) {
+	if missing, ok := errors.AsType[*config.Error](cfg.Programs(exec.LookPath)); ok {
+		for _, p := range missing.Problems {
+			log.Warn("a backend cannot be started", "problem", p.String())
+		}
 	}
 }
 
@@ -53,23 +65,25 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	d, err := newDoors(cfg, cfg.PublicBase(ln.Addr()), log)
-	if err != nil {
-		ln.Close()
-		return err
-	}
-	defer d.close()
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		ln.Close()
 		return err
 	}
+	d, err := newDoors(ctx, cfg, cfg.PublicBase(ln.Addr()), store, log)
+	if err != nil {
+		ln.Close()
+		store.Close(context.WithoutCancel(ctx))
+		return err
+	}
+	defer d.close()
 	g, err := newGateway(ctx, cfg, d, store, log)
 	if err != nil {
 		ln.Close()
 		store.Close(context.WithoutCancel(ctx))
 		return err
 	}
+	interruptsOf(ctx).beforeExit(g.brood.kill)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
@@ -111,34 +125,6 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 	case <-ctx.Done():
 	}
 	return drain(server, failed, g, cfg.Limits.Drain, log)
-}
-
-// drain lets calls in flight end, still taking answers for them, and then
-// ends the rest.
-func drain(server *http.Server, failed <-chan error, g *gateway, limit time.Duration, log *slog.Logger) error {
-	g.health.Draining()
-	log.Info("stopping", "drain", limit)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if err := g.drain(ctx); err != nil {
-		log.Warn("calls were still in flight when the time to drain was over")
-	}
-	if g.desk != nil {
-		g.desk.Suspend()
-	}
-	last, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	g.closeSurfaces(last)
-	// What was being answered gets its answer; idle connections are closed.
-	err := server.Shutdown(last)
-	if err != nil {
-		err = server.Close()
-	}
-	if end := <-failed; !errors.Is(end, http.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	log.Info("stopped")
-	return err
 }
 
 // closeTime bounds what is done after the time to drain is over.

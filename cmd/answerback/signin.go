@@ -14,11 +14,11 @@ import (
 )
 
 func newSigninCmd() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "signin",
 		Short: "Print a link that signs a browser in",
 		Long: "Print a link that signs one browser in at the pages of the gateway that runs on this machine, once,\n" +
-			"within 15 minutes. Only a gateway where nobody has to authenticate has such links; at others people\n" +
+			"within 15 minutes; the sign-in then holds for 30 days. Only a gateway where nobody has to authenticate has such links; at others people\n" +
 			"sign in with their issuer.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,6 +39,8 @@ func newSigninCmd() *cobra.Command {
 			return err
 		},
 	}
+	cmd.AddCommand(newSigninEndCmd())
+	return cmd
 }
 
 // announce says where people find their questions. The link of a local

@@ -37,6 +37,7 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	if g.accounts != nil {
 		serveGrants(mux, g.accounts.Grants)
 	}
+	serveSignins(mux, d.kept)
 	mux.HandleFunc("POST /signin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, d.signin.LocalLink()) })
 	if v1, err := newAPI(g, localViewer); err == nil {
 		mux.Handle("/v1/", v1)

@@ -27,6 +27,7 @@ func newStdioCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			interruptsOf(cmd.Context()).beforeExit(g.brood.kill)
 			defer func() {
 				ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 				defer cancel()

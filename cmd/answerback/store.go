@@ -34,7 +34,11 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journ
 		c.CAFile, c.CertFile, c.KeyFile = j.CAFile, j.CertFile, j.KeyFile
 		c.NKeyFile, c.CredentialsFile = j.NKeyFile, j.CredentialsFile
 	}
-	return natsjournal.Open(ctx, c)
+	store, err := natsjournal.Open(ctx, c)
+	if err != nil {
+		return nil, storeProblem(cfg, err)
+	}
+	return store, nil
 }
 
 // forgetful is the record of a gateway that ends with its one client, or is

@@ -17,12 +17,16 @@ func newVersionCmd() *cobra.Command {
 		Short: "Print version, commit and Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo()
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "answerback %s (commit %s, %s, %s/%s)\n",
-				versionOf(info), commitOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what the program says of itself.
+func versionLine() string {
+	info, _ := debug.ReadBuildInfo()
+	return fmt.Sprintf("answerback %s (commit %s, %s, %s/%s)", versionOf(info), commitOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // versionOf prefers what the linker set; `go install module@version` sets

@@ -41,6 +41,7 @@ type Config struct {
 	// fromEnv names the environment variable for each key whose value came
 	// from one of another gateway.
 	fromEnv map[string]string
+	source  *source // nil where the configuration did not come from a file
 }
 
 // Log says what is logged.
@@ -152,7 +153,7 @@ type Limits struct {
 	CallsPerSession      int           `yaml:"calls_per_session" doc:"Most calls under way at once in one client session." min:"1" max:"100000"`
 	Connections          int           `yaml:"connections" doc:"Most connections of clients and browsers at once." min:"16" max:"10000000"`
 	ConnectionsPerPeer   int           `yaml:"connections_per_peer" doc:"Most connections of one address at once. This machine and trusted_proxies are exempt." min:"4" max:"10000000"`
-	Drain                time.Duration `yaml:"drain" doc:"How long calls under way may go on at shutdown, or when their backend is taken out by a reload." min:"0s" max:"1h"`
+	Drain                time.Duration `yaml:"drain" doc:"How long calls under way may go on at shutdown, or when their backend is taken out by a reload. A shutdown does not wait for calls that wait for kept questions." min:"0s" max:"1h"`
 }
 
 // Backend is one server: a program to start, or an address to call.

@@ -171,6 +171,7 @@ func (d *decoder) mapping(key string, depth, line int, n *yaml.Node, v reflect.V
 
 func (d *decoder) object(key string, depth, line int, n *yaml.Node, v reflect.Value) {
 	fields := fieldsOf(v.Type())
+	clients := v.Type() == fileType && n.Kind == yaml.MappingNode && wholeClientFile(keysOf(n), fields)
 	d.entries(key, line, n, func(name string, nameLine int, child *yaml.Node) {
 		inner := join(key, name)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == name })
@@ -185,18 +186,41 @@ func (d *decoder) object(key string, depth, line int, n *yaml.Node, v reflect.Va
 			d.note(nameLine, inner, "is ignored: "+cmp.Or(ignoredBecause[name], "it means nothing to the gateway"))
 			return
 		}
+		if clients && nearest(name, keysIn(fields)) == "" {
+			d.note(nameLine, inner, "is ignored: it is a setting of the client that this file was copied from")
+			return
+		}
 		d.unknown(nameLine, inner, name, fields)
 	})
 }
 
-func (d *decoder) unknown(line int, key, name string, fields []field) {
+// keysOf gives the keys of a mapping that are text.
+func keysOf(n *yaml.Node) []string {
+	var keys []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Kind == yaml.ScalarNode {
+			keys = append(keys, n.Content[i].Value)
+		}
+	}
+	return keys
+}
+
+func keysIn(fields []field) []string {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.key
 	}
+	return known
+}
+
+func (d *decoder) unknown(line int, key, name string, fields []field) {
+	known := keysIn(fields)
 	fix := "the keys here are " + strings.Join(known, ", ")
 	if k := nearest(name, known); k != "" {
 		fix = "did you mean " + k + "?"
+	}
+	if _, pasted := d.lines["mcpServers"]; pasted && key == name && nearest(name, known) == "" {
+		fix = "if it came with mcpServers from the configuration of a client, remove it: of that file, mcpServers alone is used"
 	}
 	d.problem(line, key, "there is no such key", fix)
 }

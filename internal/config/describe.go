@@ -17,17 +17,28 @@ import (
 )
 
 // Describe writes the effective configuration as YAML, with a comment at
-// values that are the default or came from a variable of another gateway. Secrets are masked: keys, the values of env and
-// headers, the query of a url, and what was expanded from the environment into
-// url and args, which stand as they were written. The output is itself a valid
-// configuration file.
+// values that are the default or came from a variable of another gateway.
+// Secrets are masked: keys, the values of env and headers, the query of a url,
+// and what was expanded from the environment into url and args, which stand as
+// they were written. The output is itself a valid configuration file.
 func (c *Config) Describe(w io.Writer) error {
-	d := &describer{fromEnv: c.fromEnv}
+	return c.describe(w, func(string) bool { return true })
+}
+
+// DescribeSet is Describe for what the file and the environment set, without
+// the rest.
+func (c *Config) DescribeSet(w io.Writer) error { return c.describe(w, c.sets) }
+
+func (c *Config) describe(w io.Writer, wanted func(key string) bool) error {
+	d := &describer{fromEnv: c.fromEnv, wanted: wanted}
 	v, standard := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
 	for _, f := range fieldsOf(v.Type()) {
 		value := v.FieldByIndex(f.index)
 		switch f.key {
 		case "data_dir":
+			if !wanted(f.key) {
+				continue
+			}
 			d.line(0, f.key, d.value(value), c.dataDirChosen)
 		case "backends":
 			d.backends(c.Backends)
@@ -44,6 +55,7 @@ func (c *Config) Describe(w io.Writer) error {
 type describer struct {
 	out     bytes.Buffer
 	fromEnv map[string]string // variable by key
+	wanted  func(key string) bool
 }
 
 func (d *describer) line(depth int, key, value string, standard bool) {
@@ -67,7 +79,13 @@ func (d *describer) commented(depth int, key, value, comment string) {
 
 func (d *describer) field(depth int, around string, f field, v, standard reflect.Value) {
 	at := join(around, f.key)
+	if f.typ.Kind() == reflect.Struct && f.typ != secretType {
+		d.object(depth, at, f, v, standard)
+		return
+	}
 	switch {
+	case !d.wanted(at):
+		return
 	case d.fromEnv[at] != "":
 		d.commented(depth, f.key, d.value(v), d.fromEnv[at])
 		return
@@ -76,13 +94,21 @@ func (d *describer) field(depth int, around string, f field, v, standard reflect
 		return
 	case f.typ == secretType && v.IsZero():
 		return // a secret that is not set has nothing to show
-	case f.typ.Kind() != reflect.Struct || f.typ == secretType:
-		d.line(depth, f.key, d.value(v), f.typ != secretType && reflect.DeepEqual(v.Interface(), standard.Interface()))
-		return
 	}
+	d.line(depth, f.key, d.value(v), f.typ != secretType && reflect.DeepEqual(v.Interface(), standard.Interface()))
+}
+
+// object writes what is wanted inside a struct, and nothing where that is
+// nothing.
+func (d *describer) object(depth int, at string, f field, v, standard reflect.Value) {
+	before := d.out.Len()
 	d.line(depth, f.key, "", false)
+	head := d.out.Len()
 	for _, inner := range fieldsOf(f.typ) {
 		d.field(depth+1, at, inner, v.FieldByIndex(inner.index), standard.FieldByIndex(inner.index))
+	}
+	if d.out.Len() == head {
+		d.out.Truncate(before)
 	}
 }
 
@@ -115,6 +141,7 @@ func (d *describer) backends(backends map[string]Backend) {
 		return
 	}
 	d.line(0, "backends", "", false)
+	standard := reflect.ValueOf(defaultBackend())
 	for _, name := range slices.Sorted(maps.Keys(backends)) {
 		d.line(1, name, "", false)
 		b := backends[name]
@@ -122,6 +149,7 @@ func (d *describer) backends(backends map[string]Backend) {
 		for _, f := range fieldsOf(v.Type()) {
 			value := v.FieldByIndex(f.index)
 			switch {
+			case reflect.DeepEqual(value.Interface(), standard.FieldByIndex(f.index).Interface()) && !d.wanted("backends."+name+"."+f.key):
 			case f.key == "transport":
 				d.line(2, f.key, b.Transport, b.Transport == defaultBackend().Transport)
 			case value.IsZero():

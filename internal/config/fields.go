@@ -17,6 +17,7 @@ var (
 	secretType   = reflect.TypeFor[secret.Text]()
 	toolsType    = reflect.TypeFor[Tools]()
 	pastedType   = reflect.TypeFor[pasted]()
+	fileType     = reflect.TypeFor[file]()
 )
 
 // field is one key of a struct, as its tags describe it.

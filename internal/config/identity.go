@@ -22,7 +22,7 @@ type Identity struct {
 	Groups      map[string]Group  `yaml:"groups" doc:"Groups of people who can be asked together (a backend's answered_by), by name." keys:"^[a-z0-9-]{1,24}$"`
 	Access      []Access          `yaml:"access" doc:"Who may use what. Without any rule everybody who is authenticated may use everything; with rules, what none of them allows is denied."`
 	AnswerScope string            `yaml:"answer_scope" doc:"The scope that a token, or the claim scope of a static key, must have to answer questions through /v1. A credential that an agent calls tools with should not have it."`
-	SessionAge  time.Duration     `yaml:"session_age" doc:"How long somebody stays signed in at the pages." min:"5m" max:"30d"`
+	SessionAge  time.Duration     `yaml:"session_age" doc:"How long somebody stays signed in at the pages, across restarts. Where nobody has to authenticate it is 30 days, whatever is written here." min:"5m" max:"30d"`
 }
 
 // Issuer is an OAuth 2.1 authorization server that issues callers' tokens, and

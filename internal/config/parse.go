@@ -84,6 +84,7 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, []Note, error) {
 	}
 	origins := d.adopt(&f)
 	c := &f.Config
+	c.source = &source{file: name, lines: d.lines, origins: origins}
 	d.compat(c)
 	d.settle(c, origins)
 	d.judge(c, origins)

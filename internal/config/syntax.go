@@ -78,6 +78,9 @@ func readYAML(data []byte, problem func(int, string, string) *Problem) (*yaml.No
 	if yamlFromZero.MatchString(what) {
 		line++
 	}
+	if at := tabLine(data); at > 0 && strings.Contains(what, "cannot start any token") {
+		return nil, problem(at, "the line is indented with a tab", "YAML is indented with spaces: replace the tab by two of them, here and in the lines that follow")
+	}
 	return nil, problem(line, "this is not YAML: "+what, "check brackets and indentation of what begins here, and put quotes around values that contain { } : or #")
 }
 

@@ -1,9 +1,25 @@
 package desk
 
-import "github.com/answerback/answerback/ask"
+import (
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/exchange"
+)
 
 // Open is how many asks are open now.
 func (d *Desk) Open() int { return int(d.limits.open.Load()) }
+
+// Keeps reports whether an ask is open and kept, so that it goes on after the
+// next start.
+func (d *Desk) Keeps(id string) bool {
+	e := d.find(id)
+	if e == nil {
+		return false
+	}
+	s := d.shard(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !e.state.Persisting() && e.state.Kept && e.state.Phase != exchange.PhaseSettled
+}
 
 // Stats are counts for metrics. All but Open and RateKeys only ever grow.
 type Stats struct {

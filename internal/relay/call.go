@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/exchange"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/parking"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -28,6 +30,7 @@ type call struct {
 
 	cancel context.CancelCauseFunc
 	clock  clock
+	trip   *flight.Trip // of the request that began it
 
 	mu        sync.Mutex
 	asks      map[*carried]struct{} // open ones, made at the first
@@ -39,7 +42,8 @@ type call struct {
 // newCall starts the clock of a call and derives its life from ctx.
 func newCall(ctx context.Context, msg *wire.Message, peer contract.Peer, a asker, work, limit time.Duration) (*call, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &call{asker: a, msg: msg, peer: peer, cancel: cancel}
+	c := &call{asker: a, msg: msg, peer: peer, cancel: cancel, trip: flight.Of(ctx)}
+	c.trip.Calls(a.backend, cmp.Or(a.name, msg.Method()))
 	c.clock.start(exchange.Limits{Work: work, Total: limit, Away: limit}, c.end)
 	return c, ctx
 }

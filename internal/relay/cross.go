@@ -106,7 +106,7 @@ func (rd *round) takesTasks() bool {
 // somebody must be asked whom the client cannot ask.
 func (rd *round) tells(to found) bool {
 	msg := rd.call.msg
-	return asks(msg.Method()) && (rd.relay.mute(to.entry, rd.who, rd.caps) || rd.relay.clients.of(msg.Field(msg.MetaClientInfo)).Doubt > 0)
+	return asks(msg.Method()) && (rd.relay.mute(to.entry, rd.who, rd.caps) || rd.relay.clients.Of(msg.Field(msg.MetaClientInfo)).Doubt > 0)
 }
 
 // lazy reports whether the gateway waits for a question before it takes the

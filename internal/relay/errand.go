@@ -48,7 +48,7 @@ func (e *Entry) terms(who ask.Principal, in era.Era, name string, caps era.Caps,
 // begin parks a new call of a modern client, on a session that open gives.
 func (x *crossed) begin(ctx context.Context, msg *wire.Message, name string, open func(*errand) (*lease.Lease, error)) (*parking.Call, error) {
 	r, info := x.relay, msg.Field(msg.MetaClientInfo)
-	manner := r.clients.of(info)
+	manner := r.clients.Of(info)
 	terms := x.entry.terms(x.who, era.Modern, name, x.caps, manner)
 	terms.Through = x.through
 	pk := r.lot.New(terms)

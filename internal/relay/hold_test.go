@@ -101,11 +101,11 @@ func TestManners(t *testing.T) {
 		`{"version":"2"}`:                        {Hold: 54 * time.Second, Beat: 10 * time.Second},
 		``:                                       {},
 	} {
-		if got := rules.of([]byte(info)); got != want {
+		if got := rules.Of([]byte(info)); got != want {
 			t.Errorf("%s: %+v, want %+v", info, got, want)
 		}
 	}
-	if got := (Clients)(nil).of([]byte(`{"name":"claude-code"}`)); got != (Manner{}) {
+	if got := (Clients)(nil).Of([]byte(`{"name":"claude-code"}`)); got != (Manner{}) {
 		t.Errorf("without a rule a client is treated in the manner %+v", got)
 	}
 	for _, bad := range []Clients{{{Hold: 1}}, {{Name: "a[b]", Hold: 1}}, {{Name: "a", Hold: -1}}} {

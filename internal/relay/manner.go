@@ -70,8 +70,8 @@ const (
 	maxBeat = 10 * time.Second
 )
 
-// of gives the manner for a client by its Implementation object.
-func (c Clients) of(info []byte) Manner {
+// Of gives the manner for a client by its Implementation object.
+func (c Clients) Of(info []byte) Manner {
 	if len(c) == 0 {
 		return Manner{}
 	}

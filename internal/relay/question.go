@@ -136,6 +136,7 @@ type carried struct {
 
 	mu      sync.Mutex
 	done    bool
+	noted   string // its id, where the call's trip knows of it
 	page    string // where it waits, if it does
 	unwatch func() bool
 	think   *time.Timer
@@ -151,6 +152,11 @@ func (k *carried) open(id string) {
 	defer k.mu.Unlock()
 	if k.done {
 		return
+	}
+	// A question that may be any of several calls' may leave each at work.
+	if len(k.calls) == 1 {
+		k.noted = id
+		k.calls[0].trip.Asked(id)
 	}
 	desk := k.asker.relay.desk
 	k.unwatch = context.AfterFunc(k.q.Gone, func() { desk.End(id, endingOf(k.q.Gone), ask.From(context.Cause(k.q.Gone))) })
@@ -198,6 +204,7 @@ func (k *carried) stillThinking() {
 func (k *carried) settle(out ask.Outcome) (undelivered error) {
 	k.mu.Lock()
 	k.done = true
+	noted := k.noted
 	if k.unwatch != nil {
 		k.unwatch()
 	}
@@ -224,6 +231,7 @@ func (k *carried) settle(out ask.Outcome) (undelivered error) {
 			c.suspend()
 		}
 		c.settled(k)
+		c.trip.Settled(noted)
 		if c.pk != nil {
 			c.pk.Settled(k.page)
 		}

@@ -77,7 +77,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Call
 	s.forms = r.office != nil && era.ExtendsForms(caps)
 	if at, err := wire.Value(params); err == nil {
 		info := wire.Get(params, at, "clientInfo").Of(params)
-		s.client, s.manner = clientName(info), r.clients.of(info)
+		s.client, s.manner = clientName(info), r.clients.Of(info)
 	}
 
 	t := r.table.Load().seenBy(who.Access)

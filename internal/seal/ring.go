@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"hash"
@@ -33,9 +34,11 @@ const (
 	File    Purpose = "file"          // a file that somebody gave, its id, and its link
 	Call    Purpose = "call"          // the digest by which a repeated call is known
 	Agent   Purpose = "agent-task"    // the id of a task of an A2A client
+	Form    Purpose = "form"          // the token of a form on a page
+	Signin  Purpose = "sign-in"       // the record of a sign-in at a browser
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent, Form, Signin}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32
@@ -161,6 +164,16 @@ func mac(dst []byte, pool *sync.Pool, msg []byte) []byte {
 // same digest, and without the ring nobody can try out what it might be.
 func (r *Ring) Digest(p Purpose, data []byte) []byte {
 	return mac(nil, &r.primary().purpose(p).id, data)
+}
+
+// Digested reports whether a digest is that of data, made with any key of the
+// ring. It takes the same time for every digest that is not.
+func (r *Ring) Digested(p Purpose, data, digest []byte) bool {
+	found := 0
+	for _, k := range r.keys {
+		found |= subtle.ConstantTimeCompare(mac(nil, &k.purpose(p).id, data), digest)
+	}
+	return found == 1
 }
 
 func (r *ring) primary() *key { return r.keys[0] }

@@ -41,7 +41,10 @@ type Config struct {
 
 	// Key signs form tokens: at least 32 bytes, or none for a random key
 	// that lasts as long as the Guard does.
-	Key       []byte
+	Key []byte
+	// Signer signs them in place of Key, so that an open form outlives the
+	// Guard.
+	Signer    Signer
 	TokenLife time.Duration // how long a form may stay open; 12 h
 
 	HeaderBytes int           // bytes of a request's headers; 64 KiB
@@ -51,6 +54,16 @@ type Config struct {
 	BodyRate    int           // bytes per second that earn a body more time; 32 KiB
 	PageBody    int64         // bytes of a body sent to a page; 1 MiB
 	PageTime    time.Duration // to take a page's response; 1 min
+}
+
+// Signer signs messages with a key that it does not give away. Safe for
+// concurrent use.
+type Signer interface {
+	// Sign gives the signature of a message: 32 bytes.
+	Sign(msg []byte) []byte
+	// Signed reports whether a signature is one of this message, also by a key
+	// that signs no more. It takes the same time for each that is not.
+	Signed(msg, signature []byte) bool
 }
 
 // Guard wraps handlers. It is safe for concurrent use and holds nothing that
@@ -118,6 +131,9 @@ func (c *Config) setDefaults() {
 	if c.Key == nil {
 		c.Key = make([]byte, 32)
 		rand.Read(c.Key)
+	}
+	if c.Signer == nil {
+		c.Signer = oneKey(c.Key)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

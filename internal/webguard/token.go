@@ -26,7 +26,7 @@ func (g *Guard) Token(session, purpose string) string {
 	}
 	var token [tokenBytes]byte
 	binary.BigEndian.PutUint64(token[:], uint64(g.cfg.Now().Add(g.cfg.TokenLife).Unix()))
-	copy(token[expiryBytes:], g.mac(token[:expiryBytes], session, purpose))
+	copy(token[expiryBytes:], g.cfg.Signer.Sign(signedPart(token[:expiryBytes], session, purpose)))
 	return tokenText.EncodeToString(token[:])
 }
 
@@ -41,21 +41,28 @@ func (g *Guard) Check(session, purpose, token string) bool {
 	if err != nil || len(raw) != tokenBytes {
 		return false
 	}
-	made := hmac.Equal(raw[expiryBytes:], g.mac(raw[:expiryBytes], session, purpose))
+	made := g.cfg.Signer.Signed(signedPart(raw[:expiryBytes], session, purpose), raw[expiryBytes:])
 	expires := time.Unix(int64(binary.BigEndian.Uint64(raw)), 0)
 	return made && g.cfg.Now().Before(expires)
 }
 
-// mac signs the parts with their lengths, so that none can pass a piece of
-// itself on to its neighbour.
-func (g *Guard) mac(expiry []byte, session, purpose string) []byte {
-	m := hmac.New(sha256.New, g.cfg.Key)
-	m.Write([]byte("answerback form token 1\n"))
-	m.Write(expiry)
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(session)))
-	m.Write(n[:])
-	m.Write([]byte(session))
-	m.Write([]byte(purpose))
+// signedPart puts the parts together with their lengths, so that none can pass
+// a piece of itself on to its neighbour.
+func signedPart(expiry []byte, session, purpose string) []byte {
+	const head = "answerback form token 1\n"
+	msg := make([]byte, 0, len(head)+len(expiry)+8+len(session)+len(purpose))
+	msg = append(append(msg, head...), expiry...)
+	msg = binary.BigEndian.AppendUint64(msg, uint64(len(session)))
+	return append(append(msg, session...), purpose...)
+}
+
+// oneKey is a Signer with one key.
+type oneKey []byte
+
+func (k oneKey) Sign(msg []byte) []byte {
+	m := hmac.New(sha256.New, k)
+	m.Write(msg)
 	return m.Sum(nil)
 }
+
+func (k oneKey) Signed(msg, signature []byte) bool { return hmac.Equal(k.Sign(msg), signature) }

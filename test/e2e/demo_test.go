@@ -51,6 +51,35 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestDemoWaitsAsLongAsItSays answers after a minute and a half, which is
+// longer than the gateway waits for clients of which nothing is known: the
+// result of the call is printed, and nothing else in its place.
+func TestDemoWaitsAsLongAsItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 90 seconds")
+	}
+	t.Parallel()
+	_, lines := startDemo(t, t.TempDir())
+	person := rig.Follow(t, next(t, lines, demoLink))
+	page := awaitPage(t, person)
+	late := time.After(90 * time.Second)
+	for waiting := true; waiting; {
+		select {
+		case line, ok := <-lines:
+			if !ok || strings.TrimSpace(line) != "" {
+				t.Fatalf("before the answer the demo says %q", line)
+			}
+		case <-late:
+			waiting = false
+		}
+	}
+	fields := url.Values{"action": {"accept"}, "f0": {"1"}, "f1": {"2"}}
+	if status, body := person.Answer(page, fields); status >= 400 {
+		t.Fatalf("the answer: %d %s", status, body)
+	}
+	next(t, lines, regexp.MustCompile(`^\s+(Lunch is ordered: 2 × Ramen\.)$`))
+}
+
 // startDemo gives the demo and the lines that it prints.
 func startDemo(t *testing.T, temp string) (*exec.Cmd, <-chan string) {
 	t.Helper()

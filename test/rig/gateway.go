@@ -192,6 +192,15 @@ func (g *Gateway) Kill(t testing.TB) {
 	<-g.done
 }
 
+// Abandon sends the gateway a signal that ends it without its usual end, and
+// waits for that.
+func (g *Gateway) Abandon(t testing.TB, sig os.Signal) {
+	t.Helper()
+	g.killed = true
+	g.Signal(t, sig)
+	_ = g.Wait(t) // it ends with a status of its own
+}
+
 // Dump has the gateway tell what all its goroutines do, which ends it, and
 // gives its whole log with that.
 func (g *Gateway) Dump(t testing.TB) string {

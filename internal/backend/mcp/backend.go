@@ -102,7 +102,8 @@ type Backend struct {
 	prober     *era.Prober
 	discovered atomic.Pointer[wire.Message] // the last response to server/discover
 	modern     *modernLine                  // nil for a command
-	lanes      lanes                        // stateless processes of a command
+	children   children
+	lanes      lanes // stateless processes of a command
 	procs      chan struct{}
 
 	crew crew

@@ -131,8 +131,43 @@ func (b *Backend) launch(attach func(*process) handler) (*process, error) {
 		queue: make(chan []byte, writeQueue), quit: make(chan struct{}), gone: make(chan struct{}),
 	}
 	p.log.Info("backend process started")
-	p.run(outR, errR, attach(p), func() { <-b.procs })
+	b.children.add(p)
+	p.run(outR, errR, attach(p), func() {
+		b.children.remove(p)
+		<-b.procs
+	})
 	return p, nil
+}
+
+// children are the processes of a backend that run.
+type children struct {
+	mu      sync.Mutex
+	running map[*process]struct{}
+}
+
+func (c *children) add(p *process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running == nil {
+		c.running = map[*process]struct{}{}
+	}
+	c.running[p] = struct{}{}
+}
+
+func (c *children) remove(p *process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, p)
+}
+
+// Kill ends the server's processes, and what they started, without giving them
+// time. It is for a gateway that ends at once; Close is the proper end.
+func (b *Backend) Kill() {
+	b.children.mu.Lock()
+	defer b.children.mu.Unlock()
+	for p := range b.children.running {
+		killGroup(p.cmd)
+	}
 }
 
 func closeAll(files ...io.Closer) {

@@ -33,8 +33,12 @@ func checkConfig(c *Config) (string, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.SessionAge = or(c.SessionAge, 12*time.Hour)
-	c.Idle = min(or(c.Idle, time.Hour), c.SessionAge)
+	age, idle := 12*time.Hour, time.Hour
+	if c.Local {
+		age, idle = localAge, localAge
+	}
+	c.SessionAge = or(c.SessionAge, age)
+	c.Idle = min(or(c.Idle, idle), c.SessionAge)
 	c.MaxSessions = or(c.MaxSessions, 10_000)
 	c.PerPerson = or(c.PerPerson, 16)
 	c.MaxFlows = or(c.MaxFlows, 10_000)

@@ -78,7 +78,8 @@ func (s *Signin) begin(w http.ResponseWriter, r *http.Request) {
 	if len(s.providers) == 0 {
 		message := "Nobody can sign in here: the gateway has no sign-in configured."
 		if s.cfg.Local {
-			message = "To sign in, open the link that the gateway printed."
+			s.remember(w, returnTo)
+			message = localHelp
 		}
 		s.cfg.Pages.Problem(w, r, http.StatusUnauthorized, message)
 		return

@@ -364,7 +364,12 @@ func TestStoreMayBeElsewhereAndFailsClosed(t *testing.T) {
 	}
 	store.onGet, store.broken = nil, nil
 	for key := range store.kept {
-		store.kept[key] = []byte(`{"claims":"not an object","expires":"9999-01-01T00:00:00Z","seen":"9999-01-01T00:00:00Z"}`)
+		var r signin.Record
+		if err := json.Unmarshal(store.kept[key], &r); err != nil {
+			t.Fatal(err)
+		}
+		r.Claims = json.RawMessage(`"not an object"`)
+		store.kept[key], _ = json.Marshal(r)
 	}
 	if _, ok := b.person(); ok {
 		t.Error("signed in with claims that cannot be read")

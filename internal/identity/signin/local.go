@@ -13,7 +13,38 @@ const (
 	linkAge  = 15 * time.Minute
 	maxLinks = 64 // waiting to be used; the oldest makes room
 	maxForm  = 4 << 10
+	// localAge is how long a local sign-in holds: the person who can read the
+	// gateway's terminal can sign in again at any time, and nobody else can.
+	localAge = 30 * 24 * time.Hour
+	// returnAge is how long it is remembered which page somebody came for.
+	returnAge = 30 * time.Minute
 )
+
+// localHelp says how somebody signs in where there is no provider.
+const localHelp = "To sign in, open the link that the gateway printed, in this browser. " +
+	"The command answerback signin, on the computer that the gateway runs on, prints a new one. After that you are back at the page that you came for."
+
+// remember has the browser keep the page that somebody came for, while they
+// fetch the link. It is checked again when it comes back.
+func (s *Signin) remember(w http.ResponseWriter, page string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: returnCookie, Value: s.returnPath(page), Path: "/", MaxAge: int(returnAge / time.Second),
+		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// remembered gives that page, and has the browser forget it.
+func (s *Signin) remembered(w http.ResponseWriter, r *http.Request) string {
+	cookies := r.CookiesNamed(returnCookie)
+	if len(cookies) == 0 {
+		return "/"
+	}
+	setCookie(w, returnCookie, "", 0)
+	if len(cookies) > 1 || cookies[0].Quoted {
+		return "/"
+	}
+	return s.returnPath(cookies[0].Value)
+}
 
 // LocalLink makes a link that signs one browser in as identity.Local, once,
 // within 15 minutes. Whoever has it can use it, so print it only where the
@@ -30,7 +61,7 @@ func (s *Signin) LocalLink() string {
 func (s *Signin) refuseLink(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, &refusal{
 		reason: BadLink, status: http.StatusForbidden,
-		message: "This link was used already, or is too old. Ask the gateway for a new one.",
+		message: "This link was used already, or is too old. The command answerback signin prints a new one.",
 	})
 }
 
@@ -73,5 +104,5 @@ func (s *Signin) useLocal(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.signedIn("local link", identity.Local)
-	seeOther(w, "/")
+	seeOther(w, s.remembered(w, r))
 }

@@ -129,8 +129,9 @@ func newRig(t testing.TB, change ...func(*signin.Config)) *rig {
 	return g
 }
 
-func newLocalRig(t testing.TB) *rig {
-	return newRig(t, func(c *signin.Config) { c.PublicURL, c.Providers, c.HTTP, c.Local = localURL, nil, nil, true })
+func newLocalRig(t testing.TB, change ...func(*signin.Config)) *rig {
+	local := func(c *signin.Config) { c.PublicURL, c.Providers, c.HTTP, c.Local = localURL, nil, nil, true }
+	return newRig(t, append([]func(*signin.Config){local}, change...)...)
 }
 
 // browser keeps cookies as browsers do, where the prefix __Host- is concerned.

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/identity"
 )
 
 // The prefix makes browsers refuse the cookies from anywhere but this host
@@ -15,6 +17,7 @@ import (
 const (
 	sessionCookie = "__Host-answerback-session"
 	flowCookie    = "__Host-answerback-flow"
+	returnCookie  = "__Host-answerback-return"
 )
 
 // maxSeenAge is how often the store is told, at most, that a session is used.
@@ -56,8 +59,11 @@ func (s *Signin) session(r *http.Request) (value string, record Record, ok bool)
 	if err != nil || !ok {
 		return "", Record{}, false
 	}
+	if !s.vouched(record.Principal) {
+		return "", Record{}, false // by nobody that the configuration still names
+	}
 	now := s.cfg.Now()
-	if record.ended(now, s.cfg.Idle) {
+	if record.ended(now, s.cfg.Idle) || !now.Before(record.Created.Add(s.cfg.SessionAge)) {
 		s.drop(r.Context(), key)
 		return "", Record{}, false
 	}
@@ -67,6 +73,15 @@ func (s *Signin) session(r *http.Request) (value string, record Record, ok bool)
 		}
 	}
 	return value, record, true
+}
+
+// vouched reports whether whoever vouched for somebody would still be asked: a
+// session may be older than the configuration.
+func (s *Signin) vouched(who ask.Principal) bool {
+	if who == identity.Local {
+		return s.cfg.Local
+	}
+	return slices.ContainsFunc(s.providers, func(p *provider) bool { return p.cfg.Issuer == who.Issuer })
 }
 
 // open signs somebody in: a new session under a new value, whatever the

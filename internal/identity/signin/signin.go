@@ -39,14 +39,18 @@ type Config struct {
 	// Serves reports whether a path is one that people can be sent back to
 	// after signing in. Nil means every well-formed path.
 	Serves func(path string) bool
-	// Store keeps the sessions; nil means in memory.
+	// Store keeps the sessions; nil means in memory, until the process ends.
 	Store Store
 
-	SessionAge  time.Duration // from signing in to having to do so again, 12 h
-	Idle        time.Duration // without a request, after which a session ends, 1 h
-	MaxSessions int           // of everybody together, 10,000; only without Store
-	PerPerson   int           // of one person, 16; only without Store
-	MaxFlows    int           // sign-ins under way, 10,000
+	// SessionAge is the time from signing in to having to do so again: 12 h,
+	// and 30 days for Local.
+	SessionAge time.Duration
+	// Idle is the time without a request after which a session ends: 1 h, and
+	// SessionAge for Local.
+	Idle        time.Duration
+	MaxSessions int // of everybody together, 10,000; only without Store
+	PerPerson   int // of one person, 16; only without Store
+	MaxFlows    int // sign-ins under way, 10,000
 
 	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger
@@ -148,7 +152,12 @@ func (s *Signin) Session(r *http.Request) (string, bool) {
 func (s *Signin) Challenge(w http.ResponseWriter, r *http.Request) {
 	private(w)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		s.cfg.Pages.Problem(w, r, http.StatusUnauthorized, "You are not signed in, so nothing was changed. Sign in, then try again.")
+		message := "You are not signed in, so nothing was changed. Sign in, then try again."
+		if s.cfg.Local {
+			s.remember(w, r.URL.Path)
+			message = "You are not signed in, so nothing was changed. " + localHelp
+		}
+		s.cfg.Pages.Problem(w, r, http.StatusUnauthorized, message)
 		return
 	}
 	seeOther(w, signinPath+"?"+url.Values{"return": {s.returnPath(r.URL.RequestURI())}}.Encode())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
+	"github.com/answerback/answerback/internal/flight"
 )
 
 // registry finds calls by principal and id, or by principal and the key that
@@ -149,6 +150,21 @@ func (r *registry) forget(p *person, c *call) {
 	c.expiry.Stop()
 	p.past = slices.Delete(p.past, i, i+1)
 	r.removeLocked(p, c)
+}
+
+// inFlight says what is called by the calls that have not ended.
+func (r *registry) inFlight() []flight.Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []flight.Call
+	for _, p := range r.people {
+		for _, c := range p.calls {
+			if !c.over() {
+				all = append(all, flight.Call{Backend: c.start.at, Name: c.start.tool})
+			}
+		}
+	}
+	return all
 }
 
 // close refuses further calls, and gives those that there are.

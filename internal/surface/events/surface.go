@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -275,6 +276,10 @@ func (s *Surface) Drain(ctx context.Context) error {
 	}
 	return nil
 }
+
+// InFlight gives the calls in flight. They end with the gateway, also those
+// that wait for questions, so that Drain waits for each.
+func (s *Surface) InFlight() []flight.Call { return s.calls.inFlight() }
 
 // Close refuses all that is new, ends every call, and waits until all of it
 // has ended or ctx does.

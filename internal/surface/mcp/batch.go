@@ -7,6 +7,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -55,17 +56,28 @@ func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, w
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if !s.flight.begin() {
-		refuse(w, http.StatusServiceUnavailable, shuttingDown)
-		return
+	trips := make([]*flight.Trip, len(calls))
+	for i := range trips {
+		if trips[i] = s.flight.Begin(); trips[i] == nil {
+			for _, trip := range trips[:i] {
+				trip.End()
+			}
+			refuse(w, http.StatusServiceUnavailable, shuttingDown)
+			return
+		}
 	}
-	defer s.flight.end()
+	// All of them, until the last has its response: they share it.
+	defer func() {
+		for _, trip := range trips {
+			trip.End()
+		}
+	}()
 	st := s.newStream(w, r, ss, accept)
 	st.batch = true
 	ss.begin(st)
 	var wg sync.WaitGroup
-	for _, m := range calls {
-		wg.Go(func() { st.respond(ss.behind.Call(ss.life, m, st)) })
+	for i, m := range calls {
+		wg.Go(func() { st.respond(ss.behind.Call(flight.With(ss.life, trips[i]), m, st)) })
 	}
 	wg.Wait()
 	ss.done(st)

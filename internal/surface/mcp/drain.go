@@ -2,47 +2,15 @@ package mcp
 
 import (
 	"context"
-	"sync/atomic"
+
+	"github.com/answerback/answerback/internal/flight"
 )
 
-// flight counts the calls in flight, so that a gateway that is told to stop
-// can let them end: they may still be answered, cancelled and followed, while
-// nothing new begins.
-type flight struct {
-	calls    atomic.Int64
-	draining atomic.Bool
-	landed   chan struct{} // has room for one: the last call has ended
-}
-
-// begin counts a call in. It is false once the surface drains.
-func (f *flight) begin() bool {
-	f.calls.Add(1)
-	if f.draining.Load() {
-		f.end()
-		return false
-	}
-	return true
-}
-
-func (f *flight) end() {
-	if f.calls.Add(-1) == 0 && f.draining.Load() {
-		select {
-		case f.landed <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // Drain refuses new sessions and calls, and waits until those in flight have
-// ended or ctx does. Subscriptions are not waited for. Close comes after it.
-func (s *Surface) Drain(ctx context.Context) error {
-	s.flight.draining.Store(true)
-	for s.flight.calls.Load() != 0 {
-		select {
-		case <-s.flight.landed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
+// ended, but for those that wait for questions which are kept, or until ctx
+// ends. They may still be answered, cancelled and followed. Subscriptions are
+// not waited for. Close comes after it.
+func (s *Surface) Drain(ctx context.Context) error { return s.flight.Drain(ctx) }
+
+// InFlight gives the calls in flight.
+func (s *Surface) InFlight() []flight.Call { return s.flight.Calls() }

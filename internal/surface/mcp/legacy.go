@@ -9,6 +9,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -17,11 +18,12 @@ import (
 // bytes of the message are free again.
 func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) bool {
 	if msg.Kind == wire.Request && msg.Method() == "initialize" && r.Header[headerSession] == nil {
-		if !s.flight.begin() {
+		trip := s.flight.Begin()
+		if trip == nil {
 			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
 			return true
 		}
-		defer s.flight.end()
+		defer trip.End()
 		s.initialize(w, r, at, who, msg, accept)
 		return false
 	}
@@ -34,16 +36,17 @@ func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, 
 
 	switch msg.Kind {
 	case wire.Request:
-		if !s.flight.begin() {
+		trip := s.flight.Begin()
+		if trip == nil {
 			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
 			return true
 		}
-		defer s.flight.end()
+		defer trip.End()
 		st := s.newStream(w, r, ss, accept)
 		ss.begin(st)
 		// The call lives as long as the session: a client that lost its
 		// connection has not cancelled anything.
-		st.respond(ss.behind.Call(ss.life, msg, st))
+		st.respond(ss.behind.Call(flight.With(ss.life, trip), msg, st))
 		ss.done(st)
 		st.finish()
 		return true

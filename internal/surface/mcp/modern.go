@@ -7,6 +7,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -27,14 +28,15 @@ func (s *Surface) postModern(w http.ResponseWriter, r *http.Request, at string, 
 		refuseMessage(w, era.StatusOf(fault), msg.Field(msg.ID), fault, era.Modern)
 		return
 	}
+	var trip *flight.Trip
 	if msg.Method() != "subscriptions/listen" {
-		if !s.flight.begin() {
+		if trip = s.flight.Begin(); trip == nil {
 			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Modern)
 			return
 		}
-		defer s.flight.end()
+		defer trip.End()
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(flight.With(r.Context(), trip))
 	defer cancel(nil)
 	stop := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	defer stop()

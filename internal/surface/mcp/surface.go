@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
+	"github.com/answerback/answerback/internal/flight"
 	"github.com/answerback/answerback/internal/seal"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -48,7 +49,10 @@ type Config struct {
 	MaxEventBytes           int           // bytes kept per stream, though its newest event always is; 1 MiB
 	KeepAlive               time.Duration // silence after which a stream says something; 15 seconds
 
-	Now func() time.Time // time.Now
+	// Kept reports whether an open question survives the gateway: Drain does
+	// not wait for calls that wait for such. Nil means that none does.
+	Kept func(ask string) bool
+	Now  func() time.Time // time.Now
 }
 
 func (c *Config) check() error {
@@ -88,7 +92,7 @@ type Surface struct {
 	cfg      Config
 	sessions *registry
 	beat     []byte // the keep-alive comment
-	flight   flight
+	flight   *flight.Board
 
 	// life ends when the surface closes; modern calls and the standard
 	// streams hang on it.
@@ -113,7 +117,7 @@ func New(cfg Config) (*Surface, error) {
 		cfg:      cfg,
 		sessions: newRegistry(cfg.MaxSessions, cfg.MaxSessionsPerPrincipal),
 		beat:     append(sse.AppendComment(nil, "keep-alive"), '\n'),
-		flight:   flight{landed: make(chan struct{}, 1)},
+		flight:   flight.New(cfg.Kept),
 		life:     life,
 		end:      end,
 	}, nil

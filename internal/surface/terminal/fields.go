@@ -176,6 +176,14 @@ func read(fd *form.Field, offer []string, line string) (values []string, problem
 	case form.MultiSelect:
 		return choose(fd, strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }), "Type the numbers of the choices, with spaces between them.")
 	}
+	if fd.Type == form.Boolean {
+		switch text := strings.TrimSpace(line); {
+		case strings.EqualFold(text, "y"):
+			line = "yes"
+		case strings.EqualFold(text, "n"):
+			line = "no"
+		}
+	}
 	return []string{line}, ""
 }
 

@@ -348,6 +348,17 @@ func TestWordAfterTheEndIsNoConsent(t *testing.T) {
 	wantNone(t, d, err, ask.Timeout)
 }
 
+// One letter is enough for yes and no in a field, and never to send.
+func TestOneLetterIsYesOrNo(t *testing.T) {
+	for typed, want := range map[string]string{"y": "true", "Y": "true", " y ": "true", "n": "false", "N": "false"} {
+		term, _ := open(t, typing(typed, "send"), nil)
+		d, err := term.Ask(t.Context(), question(t, `{"ok":{"type":"boolean"}}`, `["ok"]`))
+		if err != nil || string(d.Content) != `{"ok":`+want+`}` {
+			t.Errorf("%q: %s, %v", typed, d.Content, err)
+		}
+	}
+}
+
 func TestFieldsAreCheckedAtOnce(t *testing.T) {
 	lines := []string{
 		"A", "Ada", // too short
