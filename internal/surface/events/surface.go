@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
@@ -36,6 +37,10 @@ type Config struct {
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
+
+	// Budget bounds the memory of requests under way, and says when there is
+	// none for new calls. Nil bounds nothing.
+	Budget *budget.Budget
 
 	MaxBody              int           // bytes of one request, and of one message; 32 MiB
 	MaxCalls             int           // calls under way or remembered; 10,000
@@ -115,6 +120,9 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who.Surface = surfaceName
+	hold := s.cfg.Budget.Hold(budget.Of(who.Principal))
+	defer hold.Release()
+	r = hold.Attach(r)
 	if err := s.serve(w, r, who); err != nil {
 		p := problemOf(err)
 		if p.status >= http.StatusInternalServerError {
@@ -175,6 +183,9 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 	if !s.cfg.Gateway.Knows(at, who) {
 		return errNoPath
 	}
+	if no := s.cfg.Budget.Admit(budget.Of(who.Principal)); no != nil {
+		return no
+	}
 	key, err := readKey(r)
 	if err != nil {
 		return err
@@ -191,7 +202,12 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 		s.cfg.Log.Warn("call refused", "surface", surfaceName, "principal", who.String(), "code", fault.Code, "reason", fault.Message)
 		return fault
 	case known == nil:
-		s.inside.Go(c.run)
+		hold := budget.From(r.Context())
+		hold.Keep() // what was read is there as long as the call
+		s.inside.Go(func() {
+			defer hold.Release()
+			c.run()
+		})
 		s.follow(w, r, c, 0)
 		return nil
 	case known.digest != digest || known.access != c.access:

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
@@ -55,17 +56,18 @@ func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, w
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if !s.flight.begin() {
-		refuse(w, http.StatusServiceUnavailable, shuttingDown)
+	if no := s.begin(who.Principal); no != nil {
+		refuseNow(w, nil, no, era.Legacy)
 		return
 	}
 	defer s.flight.end()
 	st := s.newStream(w, r, ss, accept)
 	st.batch = true
 	ss.begin(st)
+	life := budget.With(ss.life, budget.From(r.Context()))
 	var wg sync.WaitGroup
 	for _, m := range calls {
-		wg.Go(func() { st.respond(ss.behind.Call(ss.life, m, st)) })
+		wg.Go(func() { st.respond(ss.behind.Call(life, m, st)) })
 	}
 	wg.Wait()
 	ss.done(st)

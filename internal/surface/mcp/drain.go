@@ -3,6 +3,9 @@ package mcp
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 )
 
 // flight counts the calls in flight, so that a gateway that is told to stop
@@ -22,6 +25,18 @@ func (f *flight) begin() bool {
 		return false
 	}
 	return true
+}
+
+// begin counts a new call or session in, which flight.end counts out. The error
+// says why it may not begin.
+func (s *Surface) begin(who ask.Principal) *ask.Error {
+	if no := s.cfg.Budget.Admit(budget.Of(who)); no != nil {
+		return no
+	}
+	if !s.flight.begin() {
+		return shuttingDown
+	}
+	return nil
 }
 
 func (f *flight) end() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
@@ -17,8 +18,8 @@ import (
 // bytes of the message are free again.
 func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) bool {
 	if msg.Kind == wire.Request && msg.Method() == "initialize" && r.Header[headerSession] == nil {
-		if !s.flight.begin() {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
+		if no := s.begin(who.Principal); no != nil {
+			refuseNow(w, msg.Field(msg.ID), no, era.Legacy)
 			return true
 		}
 		defer s.flight.end()
@@ -34,8 +35,8 @@ func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, 
 
 	switch msg.Kind {
 	case wire.Request:
-		if !s.flight.begin() {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
+		if no := s.begin(who.Principal); no != nil {
+			refuseNow(w, msg.Field(msg.ID), no, era.Legacy)
 			return true
 		}
 		defer s.flight.end()
@@ -43,7 +44,7 @@ func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, 
 		ss.begin(st)
 		// The call lives as long as the session: a client that lost its
 		// connection has not cancelled anything.
-		st.respond(ss.behind.Call(ss.life, msg, st))
+		st.respond(ss.behind.Call(budget.With(ss.life, budget.From(r.Context())), msg, st))
 		ss.done(st)
 		st.finish()
 		return true

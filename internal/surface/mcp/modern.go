@@ -27,11 +27,14 @@ func (s *Surface) postModern(w http.ResponseWriter, r *http.Request, at string, 
 		refuseMessage(w, era.StatusOf(fault), msg.Field(msg.ID), fault, era.Modern)
 		return
 	}
-	if msg.Method() != "subscriptions/listen" {
-		if !s.flight.begin() {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Modern)
-			return
-		}
+	no := s.begin(who.Principal)
+	if no != nil {
+		refuseNow(w, msg.Field(msg.ID), no, era.Modern)
+		return
+	}
+	if msg.Method() == "subscriptions/listen" {
+		s.flight.end() // draining does not wait for it
+	} else {
 		defer s.flight.end()
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
@@ -21,16 +22,15 @@ func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who co
 		refuse(w, http.StatusNotAcceptable, notAcceptable)
 		return
 	}
-	buf, fault := s.readBody(w, r)
+	hold := s.cfg.Budget.Hold(budget.Of(who.Principal))
+	defer hold.Release()
+	buf, fault := s.readBody(w, r, hold)
 	if fault != nil {
-		status := http.StatusBadRequest
-		if fault.Code == ask.TooLarge {
-			status = http.StatusRequestEntityTooLarge
-		}
-		refuseMessage(w, status, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
+		refuseNow(w, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
 		recycle(buf)
 		return
 	}
+	r = r.WithContext(budget.With(r.Context(), hold))
 	raw := buf.Bytes()
 	if wire.IsBatch(raw) {
 		s.postBatch(w, r, at, who, raw, accept)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
@@ -34,6 +35,10 @@ type Config struct {
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
+
+	// Budget bounds the memory of messages under way, and says when there is
+	// none for new calls. Nil bounds nothing.
+	Budget *budget.Budget
 
 	MaxBody                 int           // bytes of one message; 32 MiB
 	MaxDepth                int           // nesting of one message; that of package wire
