@@ -17,6 +17,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/bridge"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
@@ -52,12 +53,15 @@ type gateway struct {
 	catalog *catalog.Cache
 	relay   *relay.Relay
 	surface *surface.Surface
-	files   *upload.Store  // nil when there are no pages, or no questions
-	given   config.Files   // its limits, which a reload does not change
-	tidier  *upload.Tidier // of files; nil with them
-	teller  teller
-	events  *events.Surface
-	agent   *agent // nil where A2A is not spoken
+	// requests and responses bound the memory of what clients and backends
+	// send.
+	requests, responses *budget.Budget
+	files               *upload.Store  // nil when there are no pages, or no questions
+	given               config.Files   // its limits, which a reload does not change
+	tidier              *upload.Tidier // of files; nil with them
+	teller              teller
+	events              *events.Surface
+	agent               *agent // nil where A2A is not spoken
 	// accounts are what people have connected; nil without doors.
 	accounts *accounts
 
@@ -84,6 +88,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	if err := g.observe(cfg); err != nil {
 		return nil, err
 	}
+	g.budget(cfg)
 	if d != nil {
 		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
 			return nil, err
@@ -136,6 +141,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Authenticate: authenticate,
 		Local:        contract.Caller{Principal: identity.Local},
 		Ring:         ring, Home: home, Log: log,
+		Budget:                  g.requests,
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -154,6 +160,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Attempts: attempts,
 		Gateway:  events.Through(g.relay), Authenticate: authenticate,
 		Ring: ring, Home: home, Log: log,
+		Budget:               g.requests,
 		MaxBody:              int(cfg.Limits.BodyBytes),
 		MaxCalls:             cfg.Limits.Sessions,
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -203,6 +210,22 @@ func (g *gateway) observe(cfg *config.Config) (err error) {
 	}
 	g.health, err = observe.NewHealth(observe.HealthConfig{Probe: observe.Reaches(g.store), Log: g.log})
 	return err
+}
+
+// budget sets up how much memory messages may take, and what is refused where
+// there is none.
+func (g *gateway) budget(cfg *config.Config) {
+	l := &cfg.Limits
+	memory := budget.Watch(budget.MemoryConfig{Limit: budget.Limit(int64(l.Memory)), Log: g.log})
+	g.requests = budget.New(budget.Config{
+		Name: "requests", Total: int64(l.BodiesTotal), Each: int64(l.BodiesPerPrincipal),
+		Memory: memory, Refused: g.metrics.Refused, Log: g.log,
+	})
+	g.responses = budget.New(budget.Config{
+		Name: "responses", Total: int64(l.ResponsesTotal), Each: int64(l.ResponsesPerBackend),
+		Refused: g.metrics.Refused, Log: g.log,
+	})
+	g.metrics.HeldFrom(map[string]func() int64{"requests": g.requests.Used, "responses": g.responses.Used}, memory.Short)
 }
 
 // counting counts what the relay sees.
@@ -312,7 +335,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		b, ok := g.backends[name]
 		if !ok {
 			var err error
-			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.ring, g.log); err != nil {
+			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.responses, g.ring, g.log); err != nil {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b

@@ -57,7 +57,7 @@ func (b *board) one(raw []byte, own *call, cursor string) (wire.Message, bool) {
 		if c == own {
 			return m, true
 		}
-		c.settle(owned(&m), nil)
+		c.settleOwn(b.name, &m)
 	}
 	return wire.Message{}, false
 }

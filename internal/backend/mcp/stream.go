@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
-	"github.com/answerback/answerback/internal/wire/sse"
 )
 
 const (
@@ -140,9 +140,12 @@ func (s *stream) single(resp *http.Response) (contract.Reply, error) {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
-	body, err := readAll(resp, l.limits.MessageBytes)
+	body, err := readAll(resp, l.limits.MessageBytes, growing(s.ctx, s.call.hold))
 	if errors.Is(err, errTooLarge) {
 		return contract.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+	}
+	if budget.IsFull(err) {
+		return contract.Reply{}, noRoom(l.name, err)
 	}
 	if err != nil {
 		return contract.Reply{}, lost(l.name, s.call.method, "its response broke off", err)
@@ -208,6 +211,9 @@ func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
 			case ask.CodeOf(err) == ask.TooLarge:
 				s.watch.end(false)
 				return contract.Reply{Event: true}, tooLarge(l.name, l.limits.MessageBytes)
+			case budget.IsFull(err):
+				s.watch.end(false)
+				return contract.Reply{Event: true}, noRoom(l.name, err)
 			case heard:
 				failures = 0
 			}
@@ -231,7 +237,15 @@ func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
 // events reads one connection of the stream. heard is true when anything came.
 func (s *stream) events(resp *http.Response) (m wire.Message, heard bool, err error) {
 	body := &tail{ReadCloser: resp.Body}
-	r := sse.NewReader(body, s.line.limits.MessageBytes)
+	// What a connection leaves behind is let go with it, but for the response.
+	hold := s.call.hold
+	before := hold.Bytes()
+	defer func() {
+		if err != nil {
+			hold.Shrink(hold.Bytes() - before)
+		}
+	}()
+	r := newReader(s.ctx, body, s.line.limits.MessageBytes, hold)
 	for {
 		ev, err := r.Next()
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -33,12 +32,48 @@ type Reader struct {
 	data    []byte
 	partial []byte
 	lastID  string
+
+	count func(change int) error
 }
 
 // NewReader makes a Reader of r. The data of one event, and any line, may have
 // at most maxEvent bytes, which must be positive.
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: r, max: maxEvent}
+}
+
+// Count has the memory of the Reader counted: count is called with how many
+// bytes its buffers are about to grow, and may refuse that with an error, which
+// Next then returns; and with a negative number when buffers were let go. The
+// data of an event is in such a buffer until the next call of Next. Count is
+// called before Next, if at all.
+func (r *Reader) Count(count func(change int) error) { r.count = count }
+
+// grow gives a buffer in which more bytes have room, with no more capacity than
+// most if that is enough.
+func (r *Reader) grow(buf []byte, more, most int) ([]byte, error) {
+	need := len(buf) + more
+	if need <= cap(buf) {
+		return buf, nil
+	}
+	size := max(need, min(2*cap(buf), most))
+	if r.count != nil {
+		if err := r.count(size); err != nil {
+			r.bad = err
+			return buf, err
+		}
+	}
+	next := make([]byte, len(buf), size)
+	copy(next, buf)
+	r.drop(buf)
+	return next, nil
+}
+
+// drop lets go of a buffer.
+func (r *Reader) drop(buf []byte) {
+	if r.count != nil && cap(buf) > 0 {
+		_ = r.count(-cap(buf))
+	}
 }
 
 // Next gives the next event as soon as the blank line that ends it has come.
@@ -54,6 +89,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 	r.data = r.data[:0]
 	if cap(r.data) > keepBuffer {
+		r.drop(r.data)
 		r.data = nil
 	}
 	var ev Event
@@ -79,11 +115,17 @@ func (r *Reader) Next() (Event, error) {
 		field, value := cutField(line)
 		switch string(field) {
 		case "data":
-			r.addData(value, hasData)
-			hasData = true
-			if len(r.data) > r.max {
-				return Event{}, r.tooLarge(nil, false)
+			size := len(r.data) + len(value)
+			if hasData {
+				size++ // the newline between them
 			}
+			if size > r.max {
+				return Event{}, r.tooLarge(line, hasData)
+			}
+			if err := r.addData(value, hasData); err != nil {
+				return Event{}, err
+			}
+			hasData = true
 		case "event":
 			ev.Name = string(value)
 		case "id":
@@ -153,10 +195,14 @@ func (r *Reader) fill() error {
 		r.buf, r.pos = r.buf[:n], 0
 	}
 	if len(r.buf) == 0 && cap(r.buf) > keepBuffer {
+		r.drop(r.buf)
 		r.buf = nil
 	}
 	if len(r.buf) == cap(r.buf) {
-		r.buf = slices.Grow(r.buf, max(smallBuffer, len(r.buf)))
+		var err error
+		if r.buf, err = r.grow(r.buf, smallBuffer, r.max+smallBuffer); err != nil {
+			return err
+		}
 	}
 	// A reader may give nothing without an error, but not for ever.
 	for range 100 {
@@ -175,20 +221,24 @@ func (r *Reader) fill() error {
 }
 
 // addData adds a line of data, after a newline when it is not the first.
-func (r *Reader) addData(value []byte, hasData bool) {
+func (r *Reader) addData(value []byte, hasData bool) (err error) {
+	if r.data, err = r.grow(r.data, len(value)+1, r.max+1); err != nil {
+		return err
+	}
 	if hasData {
 		r.data = append(r.data, '\n')
 	}
-	if r.data == nil {
-		r.data = make([]byte, 0, max(len(value), 64))
-	}
 	r.data = append(r.data, value...)
+	return nil
 }
 
 // tooLarge ends the stream at an event that goes on with the line head.
 func (r *Reader) tooLarge(head []byte, hasData bool) error {
 	if field, value := cutField(head); string(field) == "data" {
-		r.addData(value, hasData)
+		// Only the beginning is of use to anybody.
+		if err := r.addData(value[:min(len(value), keepBuffer)], hasData); err != nil {
+			return err
+		}
 	}
 	r.partial = r.data
 	r.bad = ask.Errorf(ask.TooLarge, "An event of the stream has more than "+strconv.Itoa(r.max)+" bytes.")
