@@ -45,6 +45,7 @@ type Budget struct {
 	used  int64
 	held  map[Holder]int64 // none is 0
 	freed chan struct{}    // closed when bytes are given back; nil while nobody waits
+	first *Hold            // the one that may go beyond the limits; nil while none waited
 }
 
 // New makes a Budget of which nothing is taken.
@@ -109,19 +110,16 @@ func (b *Budget) give(who Holder, n int64) {
 	if b.held[who] -= n; b.held[who] == 0 {
 		delete(b.held, who)
 	}
-	if b.freed != nil {
-		close(b.freed)
-		b.freed = nil
-	}
+	b.wake()
 }
 
 // wait takes n bytes as soon as they are there. It gives up when ctx ends.
-func (b *Budget) wait(ctx context.Context, who Holder, n int64) *ask.Error {
+func (b *Budget) wait(ctx context.Context, h *Hold, n int64) *ask.Error {
 	for {
 		// The channel comes first, so that nothing is given back unnoticed.
 		freed := b.next()
-		err := b.take(who, n)
-		if err == nil {
+		err := b.take(h.who, n)
+		if err == nil || b.goFirst(h, n) {
 			return nil
 		}
 		select {
@@ -129,6 +127,39 @@ func (b *Budget) wait(ctx context.Context, who Holder, n int64) *ask.Error {
 		case <-ctx.Done():
 			return err
 		}
+	}
+}
+
+// goFirst takes n bytes beyond the limits where no other Hold has done so and
+// is still there. Those that have a part of what they need would else wait for
+// each other.
+func (b *Budget) goFirst(h *Hold, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first != nil && b.first != h {
+		return false
+	}
+	b.first = h
+	b.used += n
+	b.held[h.who] += n
+	return true
+}
+
+// leave lets another go first.
+func (b *Budget) leave(h *Hold) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first == h {
+		b.first = nil
+		b.wake()
+	}
+}
+
+// wake has those that wait look again. b is locked.
+func (b *Budget) wake() {
+	if b.freed != nil {
+		close(b.freed)
+		b.freed = nil
 	}
 }
 

@@ -189,7 +189,8 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Config{Total: 100})
 		first := b.Hold(who(1))
-		wantCode(t, first.Grow(50), "")
+		wantCode(t, first.Wait(t.Context(), 50), "")
+		wantCode(t, first.Wait(t.Context(), 50), "") // beyond the limit: it goes first
 		second, began := b.Hold(who(2)), time.Now()
 		go func() {
 			time.Sleep(3 * time.Second)
@@ -201,6 +202,7 @@ func TestWait(t *testing.T) {
 		if waited := time.Since(began); waited != 6*time.Second {
 			t.Errorf("waited for %s", waited)
 		}
+		wantCode(t, second.Wait(t.Context(), 40), "") // now it does
 		began = time.Now()
 		third := b.Hold(who(3))
 		wantCode(t, third.Wait(t.Context(), 40), ask.Overloaded)
@@ -212,6 +214,35 @@ func TestWait(t *testing.T) {
 		wantCode(t, third.Wait(gone, 40), ask.Overloaded)
 		third.Release()
 		second.Release()
+		if b.Used() != 0 || b.first != nil {
+			t.Errorf("%d bytes are left", b.Used())
+		}
+	})
+}
+
+// Many that each have a part of what they need do not wait for each other: all
+// come to their end, and no more than one is beyond the limit at a time.
+func TestWaitersComeToTheirEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total, message = 100, 40
+		b := New(Config{Total: total, Each: total / 2})
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				h := b.Hold(who(1))
+				defer h.Release()
+				for range message / 4 {
+					if err := h.Wait(t.Context(), 4); err != nil {
+						t.Error(err)
+					}
+					if used := b.Used(); used > total+message {
+						t.Errorf("%d bytes are used", used)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
 		if b.Used() != 0 {
 			t.Errorf("%d bytes are left", b.Used())
 		}

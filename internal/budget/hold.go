@@ -49,7 +49,9 @@ func (h *Hold) Grow(n int64) error {
 }
 
 // Wait is Grow for what should not fail if it can be had a little later: it
-// waits until bytes are given back, Patience long at most.
+// waits until bytes are given back, Patience long at most. One Hold at a time
+// need not wait, so that there always is one that comes to its end: what is
+// taken can be beyond the limits by what that one takes.
 func (h *Hold) Wait(ctx context.Context, n int64) error {
 	if h == nil || n <= 0 {
 		return nil
@@ -57,7 +59,7 @@ func (h *Hold) Wait(ctx context.Context, n int64) error {
 	if h.b.take(h.who, n) != nil {
 		ctx, cancel := context.WithTimeout(ctx, Patience)
 		defer cancel()
-		if err := h.b.wait(ctx, h.who, n); err != nil {
+		if err := h.b.wait(ctx, h, n); err != nil {
 			return h.b.refuse(h.who, n, err)
 		}
 	}
@@ -141,6 +143,7 @@ func (h *Hold) Release() {
 	n, joined := h.bytes, h.joined
 	h.bytes, h.joined = 0, nil
 	h.mu.Unlock()
+	h.b.leave(h)
 	if n > 0 {
 		h.b.give(h.who, n)
 	}

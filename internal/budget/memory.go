@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -15,12 +16,17 @@ import (
 
 // MemoryConfig is what a Memory is made of.
 type MemoryConfig struct {
-	Limit int64            // bytes that the process may use; not positive: it is never short
-	Live  func() int64     // bytes that are in use; those of the last collection where nil
-	Every time.Duration    // how often they are looked at; 100 ms
-	Now   func() time.Time // time.Now
-	Log   *slog.Logger     // of changes; nil for none
-	Tell  func(short bool) // is told of changes; nil for none
+	Limit int64         // bytes that the process may use; not positive: it is never short
+	Live  func() int64  // bytes that are in use; those of the last collection where nil
+	Every time.Duration // how often they are looked at; 100 ms
+	// Collect finds out what is in use, where Live would not notice by
+	// itself: a process that refuses work makes little garbage, so that
+	// nothing is collected. It is called while memory is short, once a second
+	// at most; a collection where Live and Collect are nil.
+	Collect func()
+	Now     func() time.Time // time.Now
+	Log     *slog.Logger     // of changes; nil for none
+	Tell    func(short bool) // is told of changes; nil for none
 }
 
 // The process is short of memory once as much of its limit is in use as high
@@ -38,6 +44,8 @@ type Memory struct {
 	next  atomic.Int64 // nanoseconds since 1970: when to look again
 	short atomic.Bool
 	mu    sync.Mutex // one looks at a time
+
+	collected time.Time // guarded by mu
 }
 
 // Watch makes a Memory.
@@ -47,6 +55,9 @@ func Watch(cfg MemoryConfig) *Memory {
 	}
 	if cfg.Live == nil {
 		cfg.Live = live
+		if cfg.Collect == nil {
+			cfg.Collect = runtime.GC
+		}
 	}
 	if cfg.Every <= 0 {
 		cfg.Every = 100 * time.Millisecond
@@ -72,7 +83,12 @@ func (m *Memory) Short() bool {
 func (m *Memory) look() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	used, was := m.cfg.Live(), m.short.Load()
+	was := m.short.Load()
+	if now := m.cfg.Now(); was && m.cfg.Collect != nil && now.Sub(m.collected) >= time.Second {
+		m.collected = now
+		m.cfg.Collect()
+	}
+	used := m.cfg.Live()
 	is := float64(used) >= high*float64(m.cfg.Limit) || was && float64(used) > low*float64(m.cfg.Limit)
 	if is == was {
 		return

@@ -43,6 +43,34 @@ func TestShortOfMemory(t *testing.T) {
 	}
 }
 
+// A process that refuses everything makes no garbage: it must look by itself
+// whether memory is there again.
+func TestShortOfMemoryLooksAgain(t *testing.T) {
+	now, used, free, collections := time.Unix(1_000_000, 0), int64(900), int64(900), 0
+	m := Watch(MemoryConfig{
+		Limit: 1000, Now: func() time.Time { return now },
+		Live: func() int64 { return used }, Collect: func() { collections++; used = free },
+	})
+	for range 30 { // three seconds
+		now = now.Add(100 * time.Millisecond)
+		if !m.Short() {
+			t.Fatal("it is not short")
+		}
+	}
+	if collections != 3 {
+		t.Errorf("%d collections in three seconds", collections)
+	}
+	free = 0
+	now = now.Add(time.Second)
+	if m.Short() {
+		t.Error("it is short after all was given back")
+	}
+	now = now.Add(time.Minute)
+	if m.Short() || collections != 4 {
+		t.Errorf("%d collections", collections)
+	}
+}
+
 func TestMemoryThatNobodyWatchesIsNeverShort(t *testing.T) {
 	if m := Watch(MemoryConfig{}); m != nil || m.Short() {
 		t.Error("without a limit it can be short")
