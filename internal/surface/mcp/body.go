@@ -30,20 +30,21 @@ func newBuffer() any { return new(bytes.Buffer) }
 // returns the beginning of the body.
 func (s *Surface) readBody(w http.ResponseWriter, r *http.Request, hold *budget.Hold) (*bytes.Buffer, *ask.Error) {
 	limit, class := int64(s.cfg.MaxBody), 0
-	most := limit // bytes that can be of use
+	first, most := int64(0), limit // bytes that are expected at once, and that can be of use
 	switch {
 	case r.ContentLength > limit:
 		// It will not be taken: only its id is still of interest.
 		limit, most = min(limit, cutAt), cutAt
 	case r.ContentLength > 0:
-		most = r.ContentLength
+		// No more than a part is believed before it has come.
+		first, most = min(r.ContentLength, poolBelow), r.ContentLength
 	}
 	if r.ContentLength > smallBelow && most > smallBelow {
 		class = 1
 	}
 	buf := bodies[class].Get().(*bytes.Buffer)
 	buf.Reset()
-	err := fill(buf, http.MaxBytesReader(w, r.Body, limit), most, hold)
+	err := fill(buf, http.MaxBytesReader(w, r.Body, limit), first, most, hold)
 	if err == nil {
 		return buf, nil
 	}
@@ -53,16 +54,21 @@ func (s *Surface) readBody(w http.ResponseWriter, r *http.Request, hold *budget.
 		return buf, ask.Errorf(ask.TooLarge, "The message is larger than this gateway takes.")
 	}
 	if budget.IsFull(err) {
+		if buf.Len() == 0 {
+			// The id is in what has come already, as a rule.
+			head := make([]byte, cutAt)
+			n, _ := r.Body.Read(head)
+			buf.Write(head[:n])
+		}
 		return buf, ask.From(err)
 	}
 	return buf, ask.Wrap(ask.BadMessage, "The body could not be read to its end.", err)
 }
 
-// fill reads body, which has about most bytes, into an empty buffer. No more
-// than a part is believed before it has come. Small buffers are counted by
-// what is in them, for there are more of these than of all others, and larger
-// ones as they are.
-func fill(buf *bytes.Buffer, body io.Reader, most int64, hold *budget.Hold) (err error) {
+// fill reads body, of which first bytes are expected and most are of use, into
+// an empty buffer. Small buffers are counted by what is in them, for there are
+// more of these than of all others, and larger ones as they are.
+func fill(buf *bytes.Buffer, body io.Reader, first, most int64, hold *budget.Hold) (err error) {
 	raw := buf.AvailableBuffer()
 	defer func() { *buf = *bytes.NewBuffer(raw) }()
 	if cap(raw) > smallBelow {
@@ -73,11 +79,9 @@ func fill(buf *bytes.Buffer, body io.Reader, most int64, hold *budget.Hold) (err
 	}
 	for {
 		if len(raw) == cap(raw) {
-			// One byte more lets the reader see the end without growing.
-			next := min(max(2*int64(cap(raw)), 1<<10), max(most, int64(cap(raw)))+bytes.MinRead)
-			if cap(raw) == 0 && most < poolBelow {
-				next = min(most, smallBelow) + bytes.MinRead
-			}
+			// A little more lets the reader see the end without growing.
+			now := int64(cap(raw))
+			next := min(max(2*now, first+bytes.MinRead), max(most, now)+bytes.MinRead)
 			if raw, err = grown(raw, int(next), hold); err != nil {
 				return err
 			}
