@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/answerback/answerback/ask"
@@ -83,19 +84,19 @@ func TestBodyOfACallThatGoesOnIsCounted(t *testing.T) {
 
 // Short of memory, calls and sessions are refused, and answers are taken.
 func TestShortOfMemory(t *testing.T) {
-	used := int64(0)
-	memory := budget.Watch(budget.MemoryConfig{Limit: 100, Every: 1, Live: func() int64 { return used }})
+	var used atomic.Int64
+	memory := budget.Watch(budget.MemoryConfig{Limit: 100, Every: 1, Live: used.Load})
 	g := &fakeGateway{}
 	plain := serve(t, g, func(c *Config) { c.Budget = budget.New(budget.Config{Memory: memory}) })
 	b := plain.initialize()
-	used = 90
+	used.Store(90)
 	resp, body := b.do("POST", request("1", "x"))
 	if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, string(ask.Overloaded)) || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("a call: %d %v %s", resp.StatusCode, resp.Header, body)
 	}
 	plain.expect("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, 503, "overloaded")
 	b.expect("POST", `{"jsonrpc":"2.0","id":"q","result":{}}`, 202, "")
-	used = 10
+	used.Store(10)
 	b.expect("POST", request("2", "x"), 200, `"id":2`)
 }
 
