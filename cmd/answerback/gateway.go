@@ -142,6 +142,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Local:        contract.Caller{Principal: identity.Local},
 		Ring:         ring, Home: home, Log: log,
 		Budget:                  g.requests,
+		Replays:                 budget.New(budget.Config{Name: "replays", Total: int64(cfg.Limits.BodiesTotal), Each: int64(cfg.Limits.BodiesPerPrincipal), Log: log}),
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,

@@ -122,3 +122,27 @@ func TestFill(t *testing.T) {
 		}
 	}
 }
+
+// Finished streams are kept within a budget of their principal's, over all its
+// sessions; what is not kept cannot be taken up again, and calls go on.
+func TestReplaysAreCounted(t *testing.T) {
+	big := `"result":{"pad":"` + strings.Repeat("x", 100<<10) + `"}`
+	g := &fakeGateway{call: func(_ context.Context, msg *wire.Message, _ contract.Peer) Response {
+		return Response{Body: response(msg, big), Status: 200, Event: true}
+	}}
+	room := budget.New(budget.Config{Total: 1 << 20, Each: 250 << 10})
+	plain := serve(t, g, func(c *Config) { c.Replays = room })
+	var all []*bench
+	for range 5 {
+		b := plain.initialize()
+		b.expect("POST", request("1", "x"), 200, `"id":1`)
+		all = append(all, b)
+	}
+	if used := room.Used(); used < 100<<10 || used > 250<<10 {
+		t.Errorf("%d bytes are kept", used)
+	}
+	for _, b := range all {
+		b.expect("DELETE", "", 204, "")
+	}
+	emptied(room)
+}

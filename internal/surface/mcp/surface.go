@@ -39,6 +39,9 @@ type Config struct {
 	// Budget bounds the memory of messages under way, and says when there is
 	// none for new calls. Nil bounds nothing.
 	Budget *budget.Budget
+	// Replays bounds the memory of finished streams that are kept for clients
+	// that come back. Beyond it they are not kept. Nil bounds nothing.
+	Replays *budget.Budget
 
 	MaxBody                 int           // bytes of one message; 32 MiB
 	MaxDepth                int           // nesting of one message; that of package wire
