@@ -9,7 +9,7 @@ MAKEFLAGS     += --no-print-directory
 BIN     := $(CURDIR)/bin/answerback
 PEERS   := $(CURDIR)/.peers
 OUT     := .out
-TAGS    := browser,conformance,crash,e2e,matrix
+TAGS    := browser,conformance,crash,e2e,matrix,worlds
 RUNS    ?= 1
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 
@@ -52,7 +52,7 @@ conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 re
 e2e: binary ## Real clients and servers through the gateway, and many; the rest of the end-to-end tests is in check
 	$(install) npm go a2a
 	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
-	  go test -json -tags e2e -run '^(TestPeers|TestReference|TestPlanted|TestThousand|TestAttackUnderLoad)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
+	  go test -json -tags e2e -run '^(TestPeers|TestReference|TestPlanted|TestThousand|TestTenThousand|TestAttackUnderLoad)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
 
 .PHONY: matrix
 matrix: binary ## Every real client at every real server; the table goes to docs/compatibility.md
@@ -78,7 +78,12 @@ images: binary ## The browser tests, writing their accessibility trees and the p
 .PHONY: crash
 crash: ## Kills, power cuts, disk faults and planted bugs; needs root and /dev/fuse
 	$(install) npm
-	$(summary) -name crash -out $(OUT)/crash.json -- env $(outer) go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/...
+	$(summary) -name crash -out $(OUT)/crash.json -- env $(outer) go test -json -tags crash,plant -count $(RUNS) -timeout 10m ./test/crash/... ./internal/journal/natsjournal
+
+.PHONY: worlds
+worlds: ## Whole situations from seeds, with faults; needs root and /dev/fuse. WORLDS and WORLDS_FROM say which, SCRIPT=FILE replays one
+	$(summary) -name worlds -out $(OUT)/worlds.json -- env $(released) WORLDS_SCRIPT=$(abspath $(SCRIPT)) \
+	  go test -json -tags worlds,crash -count $(RUNS) -parallel 10 -timeout 60m ./test/worlds
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target with FUZZ (100000) inputs each
@@ -98,7 +103,7 @@ docs: binary ## Regenerate the configuration reference, its JSON schema, and the
 	@echo "docs: wrote docs/configuration.md, docs/config.schema.json and docs/forms.md"
 
 .PHONY: rows
-rows: ## Check that every test named in docs/requirements.md and docs/bridging.md ran and passed
+rows: ## The pages of evidence against the seeds and against the tests that ran
 	@$(released) go run ./test/rows $(wildcard $(OUT)/*.json)
 
 .PHONY: clean

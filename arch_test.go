@@ -53,6 +53,10 @@ var importRules = []importRule{
 		why: "a store keeps what it is given, and knows nothing of what it means",
 	},
 	{
+		in: []string{"internal/aside", "internal/epoch"}, ours: []string{"internal/aside", "internal/epoch", "internal/journal"},
+		why: "a start counts its lives and lists its failures before there is anything else",
+	},
+	{
 		in: []string{"internal/identity"}, ours: []string{"ask", "internal/identity", "internal/glob", "internal/secret"},
 		why: "who somebody is does not depend on what they want",
 	},
@@ -162,6 +166,7 @@ var dependencies = map[string]string{
 	"github.com/MicahParks/jwkset":             "reads the keys of issuers",
 	"github.com/coreos/go-oidc/v3":             "verifies who signed in at a browser",
 	"github.com/fsnotify/fsnotify":             "notices that the configuration file changed",
+	"github.com/gabriel-vasile/mimetype":       "tests: a second judge of what a file is, which must agree with the uploads' own",
 	"github.com/go-json-experiment/json":       "tests: a second parser that must read what the scanner reads",
 	"github.com/golang-jwt/jwt/v5":             "verifies callers' tokens",
 	"github.com/hanwen/go-fuse/v2":             "tests: a disk that loses what was not synced",
@@ -176,6 +181,7 @@ var dependencies = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": "tests: a second validator that must agree with the form language",
 	"go.uber.org/goleak":                       "tests: no goroutine outlives its owner",
 	"go.yaml.in/yaml/v3":                       "reads the configuration with line numbers",
+	"golang.org/x/net":                         "reads international names and registrable domains, so that look-alike addresses are noticed",
 	"golang.org/x/sys":                         "locks the data directory on Windows",
 	"golang.org/x/oauth2":                      "exchanges the code of a sign-in",
 	"pgregory.net/rapid":                       "tests: properties",

@@ -42,6 +42,10 @@ const (
 	NotYours       Code = "not_yours"
 	InvalidContent Code = "invalid_content"
 
+	// An answer that cannot be given out.
+	NotAnswered Code = "not_answered"
+	Collected   Code = "already_collected"
+
 	// The call failed.
 	BadMessage         Code = "bad_message"
 	Ambiguous          Code = "ambiguous_message"

@@ -159,7 +159,7 @@ func checkHints(d *Field, path string, p *problems) {
 	checkOneOf(h.Trigger, triggers, path+".validationTrigger", p)
 	for _, t := range []struct{ key, text string }{
 		{"placeholder", h.Placeholder}, {"helpText", h.HelpText}, {"autocomplete", h.Autocomplete},
-		{"layout", h.Layout}, {"acceptAttribute", h.AcceptAttribute}, {"displayFormat", h.DisplayFormat},
+		{"acceptAttribute", h.AcceptAttribute}, {"displayFormat", h.DisplayFormat},
 	} {
 		checkText(t.text, path+"."+t.key, p)
 	}

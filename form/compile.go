@@ -51,6 +51,9 @@ func (c *Compiler) compileField(d *Field, path string, p *problems) field {
 	f := field{Field: d, path: []string{d.ID}}
 	if d.Type == Date && d.Constraints.Format == "" {
 		d.Constraints.Format = "date"
+		if d.Hints.EnableTime || d.Hints.InputType == "datetime_local" {
+			d.Constraints.Format = "date-time"
+		}
 	}
 	d.Sensitive = d.Sensitive || asksForSecret(&d.Hints)
 	checkField(d, path, p)

@@ -180,20 +180,18 @@ type Hints struct {
 	Autocomplete    string
 	ReadOnly        bool
 	Hidden          bool
-	Layout          string
-	GridColumn      int
-	GridRow         int
+	GridColumn      int // how many columns it spans
+	GridRow         int // how many rows it spans
 	BreakAfter      bool
 	Rows            int
 	Step            json.Number
-	Slider          bool
 	Searchable      bool
-	TestButton      bool // a hint to show the address for checking; nothing is ever fetched
+	TestButton      bool // a link that opens the address in the person's browser; nothing is ever fetched
 	AcceptAttribute string
 	DragAndDrop     bool
 	Preview         bool
 	DisplayFormat   string
-	EnableTime      bool
+	EnableTime      bool       // a date field without a format asks for a time as well
 	Condition       *Condition // conditionalDisplay: the field is shown while this holds
 	Trigger         string     // validationTrigger
 	DebounceMS      int

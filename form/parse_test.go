@@ -304,3 +304,39 @@ func TestSensitiveFields(t *testing.T) {
 		}
 	}
 }
+
+// A date field that would like a time asks for one, unless its format says
+// otherwise.
+func TestEnableTimeAsksForATime(t *testing.T) {
+	for rest, want := range map[string]bool{
+		`"rendering": {"enableTime": true}`:                                    true,
+		`"rendering": {"inputType": "datetime_local"}`:                         true,
+		`"rendering": {"enableTime": false}`:                                   false,
+		`"rendering": {"enableTime": true}, "validation": {"format": "date"}`:  false,
+		`"validation": {"format": "date-time"}, "rendering": {"rows": 1}`:      true,
+		`"rendering": {"enableTime": true}, "default": "2026-12-01T10:00:00Z"`: true,
+		`"rendering": {"displayFormat": "D.M.YYYY"}, "default": "2026-12-01"`:  false,
+	} {
+		f := parse(t, oneField(`{"id": "a", "type": "date", "label": "A", `+rest+`}`))
+		if got := f.Fields()[0].WithTime(); got != want {
+			t.Errorf("%s: with a time is %v", rest, got)
+		}
+		answer := `{"a": "2026-12-01"}`
+		if want {
+			answer = `{"a": "2026-12-01T14:30:00Z"}`
+		}
+		if _, errs := f.Decode([]byte(answer), nil); len(errs) > 0 {
+			t.Errorf("%s: %s: %v", rest, answer, errs)
+		}
+	}
+}
+
+// Keys that only we had are refused like all that are unknown.
+func TestInventedHintsAreRefused(t *testing.T) {
+	for _, key := range []string{`"layout": "wide"`, `"slider": true`} {
+		_, err := form.Parse([]byte(oneField(`{"id": "a", "type": "number", "label": "A", "rendering": {` + key + `}}`)))
+		if err == nil || !strings.Contains(err.Error(), "is not known here") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

@@ -53,14 +53,8 @@ func Parts() []Part {
 			{Name: "title", Takes: "text", Example: `"Europe"`, Doc: "What people see."},
 		}},
 		{Name: "fields[].validation", Doc: "Which values are accepted. What a type has no row for, it does not take.", Keys: constraintKeys()},
-		{Name: "fields[].rendering", Doc: "How the author would like the field to look. A renderer may ignore all of these but `readonly`, `hidden` and `conditionalDisplay`, which also decide what is accepted.", Keys: hintKeys()},
-		{Name: "fields[].accessibility", Doc: "Hints for assistive technology. The pages of Answerback make their own, so that a form cannot be made unusable.", Keys: []Key{
-			{Name: "ariaLabel", Takes: "text", Example: `"Name of the release"`, Doc: "A name for the field beside its label."},
-			{Name: "ariaDescribedBy", Takes: "text", Example: `"more"`, Doc: "The id of an element that describes the field."},
-			{Name: "tabIndex", Takes: "whole number", Example: `0`, Doc: "Its place in the order of the tab key; -1 takes it out."},
-			{Name: "required", Takes: "true or false", Example: `true`, Doc: "Announced as required."},
-			{Name: "invalid", Takes: "true or false", Example: `false`, Doc: "Announced as wrong."},
-		}},
+		{Name: "fields[].rendering", Doc: "How the author would like the field to look. The pages of Answerback do what this table says, and ignore a hint that the type has no row for; another renderer may ignore all of these but `readonly`, `hidden` and `conditionalDisplay`, which also decide what is accepted.", Keys: hintKeys()},
+		{Name: "fields[].accessibility", Doc: "Hints for assistive technology. The pages add them to what they say themselves, and take nothing away, so that a form cannot be made unusable.", Keys: accessKeys()},
 		{Name: "a condition", Doc: "A test over other fields, in `conditionalDisplay` and `dependencies`. It is data and not code; a field that is hidden or not filled in has no value.", Keys: []Key{
 			{Name: "operator", Takes: "text", Example: `"equals"`, Doc: "One of " + names(operators) + ". Of a multi_select, `equals` and `in` ask whether a choice is among the chosen."},
 			{Name: "field", Takes: "text", Example: `"name"`, Doc: "The id of the field: for `equals`, `in` and `present`."},
@@ -142,31 +136,44 @@ func constraintKeys() []Key {
 }
 
 func hintKeys() []Key {
+	typed, choices := []Type{Text, Number, URL}, []Type{Select, MultiSelect}
 	return []Key{
-		{Name: "placeholder", Takes: "text", Example: `"spring-24"`, Doc: "An example in the empty field."},
-		{Name: "helpText", Takes: "text", Example: `"Small letters and digits."`, Doc: "What stands beside the field."},
-		{Name: "displayStyle", Takes: "text", Example: `"text"`, Doc: "One of " + names(displayStyles) + "."},
-		{Name: "inputType", Takes: "text", Example: `"email"`, Doc: "One of " + names(inputTypes) + ". `password` makes the field sensitive."},
-		{Name: "autocomplete", Takes: "text", Example: `"email"`, Doc: "What the browser may offer, as in HTML."},
-		{Name: "readonly", Takes: "true or false", Example: `false`, Doc: "Shown, not to be changed: the answer is the default."},
-		{Name: "hidden", Takes: "true or false", Example: `false`, Doc: "Not shown: the answer is the default."},
-		{Name: "conditionalDisplay", Takes: "a condition", Example: `{"operator":"present","field":"other"}`, Doc: "Shown, required and accepted only while it holds."},
-		{Name: "layout", Takes: "text", Example: `"wide"`, Doc: "How much room it would like."},
-		{Name: "gridColumn", Takes: "whole number", Example: `1`, Doc: "Its column."},
-		{Name: "gridRow", Takes: "whole number", Example: `1`, Doc: "Its row."},
+		{Name: "placeholder", Types: []Type{Text, Number, URL, Select}, Takes: "text", Example: `"spring-24"`, Doc: "An example in the empty field; of a dropdown, the words of its empty choice. Other controls have no room for one."},
+		{Name: "helpText", Takes: "text", Example: `"Small letters and digits."`, Doc: "The help between the label and the field."},
+		{Name: "displayStyle", Types: []Type{Text}, Takes: "text", Example: `"email"`, Doc: "`text` (one line), `email`, `tel` or `password`, as in `inputType`."},
+		{Name: "displayStyle", Types: []Type{Number}, Takes: "text", Example: `"slider"`, Doc: "`slider`: a slider beside the number, for a field with `minimum` and `maximum`. Without a script the number stands alone, because a native slider does not show its value."},
+		{Name: "displayStyle", Types: []Type{Boolean}, Takes: "text", Example: `"toggle"`, Doc: "`checkbox`, `toggle` (a switch) or `radio` (Yes and No, neither of them chosen unless there is a default)."},
+		{Name: "displayStyle", Types: []Type{Select}, Takes: "text", Example: `"segmented"`, Doc: "`dropdown`, `radio` or `segmented`. Without it, up to seven choices are radio buttons and more are a dropdown; more than seven segments are a dropdown as well."},
+		{Name: "displayStyle", Types: []Type{MultiSelect}, Takes: "text", Example: `"chips"`, Doc: "`checkbox`, `multiselect_dropdown` (checkboxes that unfold; with a script, the folded field says what is chosen) or `chips`."},
+		{Name: "inputType", Types: typed, Takes: "text", Example: `"email"`, Doc: "One of " + names(inputTypes) + ", each the HTML type of that name for a text field. `number` gives a text field the keyboard for numbers, and a number field arrow buttons. `date`, `time` and `datetime_local` need a text field without a `format`, or with the one that fits. `password` makes the field sensitive."},
+		{Name: "autocomplete", Takes: "text", Example: `"email"`, Doc: "What the browser may offer: a value of the HTML attribute, such as `given-name` or `work email`. Unknown tokens are dropped. Of a sensitive field only `one-time-code` and `new-password` are passed on, because a browser would offer the passwords and cards that it keeps for the gateway."},
+		{Name: "readonly", Takes: "true or false", Types: []Type{Text, Number, Boolean, Select, MultiSelect, URL, Date}, Example: `false`, Doc: "Shown as text, not to be changed: the answer is the default."},
+		{Name: "hidden", Takes: "true or false", Types: []Type{Text, Number, Boolean, Select, MultiSelect, URL, Date}, Example: `false`, Doc: "Not shown: the answer is the default."},
+		{Name: "conditionalDisplay", Takes: "a condition", Example: `{"operator":"present","field":"other"}`, Doc: "Shown, required and accepted only while it holds. Without a script the field stands there, with the condition in words."},
+		{Name: "gridColumn", Takes: "whole number", Example: `2`, Doc: "How many columns the field spans, of four; 4 and more are the whole width, which is also the default. A phone has one column."},
+		{Name: "gridRow", Takes: "whole number", Example: `2`, Doc: "How many rows the field spans, at most six. A phone ignores it."},
 		{Name: "breakAfter", Takes: "true or false", Example: `true`, Doc: "The next field begins a new row."},
-		{Name: "rows", Takes: "whole number", Example: `4`, Doc: "Lines of a text; more than one makes it an area."},
-		{Name: "step", Takes: "number", Example: `0.5`, Doc: "What one press of an arrow adds."},
-		{Name: "slider", Takes: "true or false", Example: `true`, Doc: "A number as a slider."},
-		{Name: "searchable", Takes: "true or false", Example: `true`, Doc: "Choices that can be searched."},
-		{Name: "testButton", Takes: "true or false", Example: `true`, Doc: "Offers to look at an address. Nothing is ever fetched."},
-		{Name: "acceptAttribute", Takes: "text", Example: `"image/*"`, Doc: "Which files the browser offers; what is allowed is said in `validation`."},
-		{Name: "dragAndDrop", Takes: "true or false", Example: `true`, Doc: "Files can be dropped."},
-		{Name: "preview", Takes: "true or false", Example: `true`, Doc: "Files are shown before they are sent."},
-		{Name: "displayFormat", Takes: "text", Example: `"D.M.YYYY"`, Doc: "How a date is written."},
-		{Name: "enableTime", Takes: "true or false", Example: `true`, Doc: "Would like a time; `format` decides."},
-		{Name: "validationTrigger", Takes: "text", Example: `"on_blur"`, Doc: "One of " + names(triggers) + "."},
-		{Name: "debounceMs", Takes: "whole number", Example: `300`, Doc: "How long to wait before checking while somebody types."},
+		{Name: "rows", Types: []Type{Text}, Takes: "whole number", Example: `4`, Doc: "Lines of a text; more than one makes it a text area, of at most 20."},
+		{Name: "step", Types: []Type{Number}, Takes: "number", Example: `0.5`, Doc: "What one press of an arrow, or one step of a slider, adds. What is accepted is said by `multipleOf`."},
+		{Name: "searchable", Types: choices, Takes: "true or false", Example: `true`, Doc: "A search field above the choices. It needs a script; without one, a dropdown has the search that the browser has in it."},
+		{Name: "testButton", Types: []Type{URL}, Takes: "true or false", Example: `true`, Doc: "A link that opens the address in a new tab of the person's browser. The gateway requests nothing. Without a script, the link is there for a default and after a mistake, because only a script sees what is being typed."},
+		{Name: "acceptAttribute", Types: []Type{File}, Takes: "text", Example: `"image/*"`, Doc: "Which files the browser offers; what is accepted is said in `validation`."},
+		{Name: "dragAndDrop", Types: []Type{File}, Takes: "true or false", Example: `true`, Doc: "A large area to drop files on."},
+		{Name: "preview", Types: []Type{File}, Takes: "true or false", Example: `true`, Doc: "Images and texts are shown when they are chosen. It needs a script: the browser draws them on a canvas, so that the content security policy of the pages need not allow more images."},
+		{Name: "displayFormat", Types: []Type{Date}, Takes: "text", Example: `"D.M.YYYY"`, Doc: "How the date is written below its field, and in a `readonly` field; the browser decides how it is typed. Made of `YYYY`, `YY`, `MMMM`, `MMM`, `MM`, `M`, `DD`, `D`, `HH`, `H`, `mm`, `ss`."},
+		{Name: "enableTime", Types: []Type{Date}, Takes: "true or false", Example: `true`, Doc: "Asks for a time as well: `format` is then `date-time`, unless the field has a `format`. `inputType: datetime_local` does the same."},
+		{Name: "validationTrigger", Takes: "text", Example: `"on_blur"`, Doc: "When the page says what is wrong: `on_change` (while it is typed), `on_blur` (when it is left) or `on_submit`. Without it, when a changed field is left. It needs a script; without one, the answer to a submission says it."},
+		{Name: "debounceMs", Takes: "whole number", Example: `300`, Doc: "With `on_change`: for how many milliseconds the typing must have paused; 300 unless it says otherwise, at most 10000."},
+	}
+}
+
+func accessKeys() []Key {
+	return []Key{
+		{Name: "ariaLabel", Takes: "text", Example: `"Name of the release"`, Doc: "What a screen reader says after the label. The label stays part of the name, so that people who speak to their computer reach the field (WCAG 2.5.3)."},
+		{Name: "ariaDescribedBy", Takes: "text", Example: `"other"`, Doc: "Ids of other fields, with spaces between them, whose help describes this field as well; their label, where they have no help. Other ids name nothing on the page and are ignored."},
+		{Name: "tabIndex", Takes: "whole number", Example: `0`, Doc: "Ignored: another order than that of the page, or a field that the tab key does not reach, fails WCAG 2.4.3 and 2.1.1. Put the fields into the order in which they are to be answered."},
+		{Name: "required", Takes: "true or false", Example: `true`, Doc: "Announced as required and not marked as optional. Whether an empty answer is accepted is said by the field's own `required`."},
+		{Name: "invalid", Takes: "true or false", Example: `false`, Doc: "Marked and announced as wrong until it is changed, for a server that asks again."},
 	}
 }
 

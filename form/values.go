@@ -48,7 +48,14 @@ func valueStrings(v any) []string {
 // Encode writes answers as a JSON object in the order of the fields. A file
 // is written as its URL, and as a list of them where the field takes several.
 // What is no field of the form is left out.
-func (f *Form) Encode(v Values) []byte {
+func (f *Form) Encode(v Values) []byte { return f.encode(v, (*object).url) }
+
+// EncodeFiles is Encode for a reader of the form language: a file is written
+// as an object with filename, content_type, size and content, which is a
+// reference with its type, "url", and its location.
+func (f *Form) EncodeFiles(v Values) []byte { return f.encode(v, (*object).upload) }
+
+func (f *Form) encode(v Values, file func(*object, *Upload)) []byte {
 	var o object
 	o.open()
 	for i := range f.fields {
@@ -56,20 +63,41 @@ func (f *Form) Encode(v Values) []byte {
 		switch value := v[field.ID].(type) {
 		case nil:
 		case []Upload:
-			urls := make([]string, len(value))
-			for i, u := range value {
-				urls[i] = u.URL
-			}
 			if field.Multiple() {
-				o.texts(field.ID, urls)
-			} else if len(urls) > 0 {
-				o.text(field.ID, urls[0])
+				o.key(field.ID)
+				o.buf = append(o.buf, '[')
+				for i := range value {
+					if i > 0 {
+						o.buf = append(o.buf, ',')
+					}
+					file(&o, &value[i])
+				}
+				o.buf = append(o.buf, ']')
+			} else if len(value) > 0 {
+				o.key(field.ID)
+				file(&o, &value[0])
 			}
 		default:
 			o.value(field.ID, value)
 		}
 	}
 	return o.close()
+}
+
+// url writes a file as its address.
+func (o *object) url(u *Upload) { o.buf = appendString(o.buf, u.URL) }
+
+// upload writes a file with what is known of it.
+func (o *object) upload(u *Upload) {
+	o.sub(func(o *object) {
+		o.text("filename", u.Name)
+		o.text("content_type", u.Type)
+		o.int("size", u.Size)
+		o.nest("content", func(o *object) {
+			o.text("type", "url")
+			o.text("location", u.URL)
+		})
+	})
 }
 
 // Redacted is a copy of v in which the values of sensitive fields are left

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/egress"
 	"github.com/answerback/answerback/internal/journal"
@@ -22,7 +23,7 @@ func newAgent(cfg *config.Config, d *doors, g *gateway) (*agent, error) {
 	a := &agent{outward: egress.ForStrangers(cfg.A2A.PushTrusted...)}
 	var err error
 	a.surface, err = a2a.New(a2a.Config{
-		Gateway: g.relay, Shelf: shelved{results{g.store.Shelf("agent"), g.ring}}, Outward: a.outward,
+		Gateway: g.relay, Shelf: shelved{results{g.store.Shelf("agent"), g.ring, aside.Task, g.aside}}, Outward: a.outward,
 		Authenticate: d.authenticate, Secured: !d.open,
 		Patience: func(k ask.Kind) time.Duration {
 			if g.desk == nil {

@@ -22,7 +22,7 @@ type backend interface {
 
 // newBackend makes the backend that the configuration describes, with what
 // people have connected to it, if they do.
-func newBackend(name string, c config.Backend, cfg *config.Config, people door.Credentials, room *budget.Budget, ring *seal.Ring, log *slog.Logger) (backend, error) {
+func newBackend(name string, c config.Backend, cfg *config.Config, people door.Credentials, room *budget.Budget, ring *seal.Ring, epoch uint64, log *slog.Logger) (backend, error) {
 	if c.Transport == "a2a" {
 		return newAgentBackend(name, c, cfg, people, room, ring, log)
 	}
@@ -30,7 +30,7 @@ func newBackend(name string, c config.Backend, cfg *config.Config, people door.C
 		Name: name, Transport: mcp.Transport(c.Transport),
 		Command: c.Command, Args: c.Args, Dir: c.Dir, Env: c.Env,
 		Limits: mcp.Limits{MessageBytes: int(cfg.Limits.MessageBytes), Questions: cfg.Asks.MaxOpenPerSession},
-		Budget: room, Ring: ring, Log: log,
+		Budget: room, Ring: ring, Epoch: epoch, Log: log,
 	}
 	if c.URL != "" {
 		b.URL, b.Headers, b.Credentials, b.Client = c.URL, c.Headers, people, egress.ForBackends(egress.Config{})

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 func newCheckCmd() *cobra.Command {
@@ -57,6 +58,9 @@ func loadConfig(cmd *cobra.Command) (c *config.Config, path string, err error) {
 	}
 	if wrong, ok := errors.AsType[*config.Error](err); ok {
 		return nil, path, fmt.Errorf("the configuration has %s:\n%w", count(len(wrong.Problems), "problem"), wrong)
+	}
+	if err == nil {
+		plant.ScaleAll(c)
 	}
 	return c, path, err
 }

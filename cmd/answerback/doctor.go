@@ -102,7 +102,7 @@ func advise(out io.Writer, a observe.Asks) {
 func examine(ctx context.Context, name string, cfg *config.Config) finding {
 	f := finding{name: name}
 	// Nothing that is sealed here is opened again.
-	b, err := newBackend(name, cfg.Backends[name], cfg, nil, nil, seal.Random(), slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	b, err := newBackend(name, cfg.Backends[name], cfg, nil, nil, seal.Random(), 0, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		f.err = err
 		return f

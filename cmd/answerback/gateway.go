@@ -16,12 +16,14 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/bridge"
 	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/epoch"
 	"github.com/answerback/answerback/internal/identity"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/observe"
@@ -44,6 +46,8 @@ type gateway struct {
 	ring    *seal.Ring
 	home    seal.Home
 	store   journal.Journal
+	epoch   uint64         // counts the lives of this home
+	aside   *aside.List    // what this start or an earlier one could not take up
 	desk    *desk.Desk     // nil when questions are switched off
 	office  *office.Office // nil with the desk
 	ledger  *observe.Ledger
@@ -75,7 +79,7 @@ type gateway struct {
 // newGateway builds a gateway over a store, which it closes with itself. It
 // starts no listener. Without doors there are no pages, and nobody comes but
 // over the standard streams.
-func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.Logger) (*gateway, error) {
+func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal.Journal, log *slog.Logger) (*gateway, error) {
 	ring, err := seal.Open(cfg.DataDir)
 	if err != nil {
 		return nil, err
@@ -88,9 +92,12 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 	if err := g.observe(cfg); err != nil {
 		return nil, err
 	}
+	if err := g.begin(ctx); err != nil {
+		return nil, err
+	}
 	g.budget(cfg)
 	if d != nil {
-		if g.accounts, err = openAccounts(context.Background(), cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
+		if g.accounts, err = openAccounts(ctx, cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
 			return nil, err
 		}
 	}
@@ -119,9 +126,9 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		pages, authenticate = d, d.authenticate
 	}
 	g.relay, err = relay.New(relay.Config{
-		Results: results{g.store.Shelf("results"), ring}, Home: home.String(), Clients: clientsOf(cfg),
+		Results: results{g.store.Shelf("results"), ring, aside.Response, g.aside}, Home: home.String(), Clients: clientsOf(cfg),
 		Observe: counting{g.metrics},
-		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, Ring: ring, Catalog: g.catalog, Log: log,
+		Pages:   pages, Entries: entries, Names: namesOf(cfg), Desk: g.desk, Forms: forms, Office: g.office, SecretsToClients: cfg.Asks.SecretsToClients, Ring: ring, Catalog: g.catalog, Log: log,
 		Cross: func(x contract.Crossing) (contract.Line, error) {
 			return bridge.Open(bridge.Config{Crossing: x, Log: log, Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}})
 		},
@@ -130,7 +137,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 			CallTimeout: cfg.Limits.CallTimeout, CallCap: cfg.Limits.CallCap,
 			CallsPerSession: cfg.Limits.CallsPerSession, StateAge: cfg.Limits.CallCap,
 			Away: cfg.Limits.Away, Round: cfg.Limits.Round, Parked: cfg.Asks.MaxOpenPerPrincipal,
-			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)},
+			Scan: wire.Limits{Bytes: int(cfg.Limits.MessageBytes)}, Conversation: cfg.Events.Conversation,
 		},
 	})
 	if err != nil {
@@ -140,7 +147,7 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		Gateway:      surface.Through(g.relay),
 		Authenticate: authenticate,
 		Local:        contract.Caller{Principal: identity.Local},
-		Ring:         ring, Home: home, Log: log,
+		Ring:         ring, Home: home, Epoch: g.epoch, Log: log,
 		Budget:                  g.requests,
 		Replays:                 budget.New(budget.Config{Name: "replays", Total: int64(cfg.Limits.BodiesTotal), Each: int64(cfg.Limits.BodiesPerPrincipal), Log: log}),
 		MaxBody:                 int(cfg.Limits.BodyBytes),
@@ -165,7 +172,8 @@ func newGateway(cfg *config.Config, d *doors, store journal.Journal, log *slog.L
 		MaxBody:              int(cfg.Limits.BodyBytes),
 		MaxCalls:             cfg.Limits.Sessions,
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
-		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep,
+		Linger:               cfg.Events.Linger, Keep: cfg.Events.Keep, Cap: cfg.Limits.CallCap,
+		Shelf: shelved{results{g.store.Shelf("events"), ring, aside.Response, g.aside}},
 	})
 	if err == nil && cfg.A2A.Enabled && d != nil {
 		g.agent, err = newAgent(cfg, d, g)
@@ -186,7 +194,7 @@ func (g *gateway) ask(cfg *config.Config, d *doors) (err error) {
 		}
 		g.tidier = g.files.Tidy()
 	}
-	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, func(r desk.Record) {
+	g.desk, err = newDesk(cfg, g.store, g.ring, g.home, g.aside, func(r desk.Record) {
 		g.auditor.Record(r)
 		g.teller.record(r)
 		if g.tidier != nil && leavesFiles(r) {
@@ -213,39 +221,32 @@ func (g *gateway) observe(cfg *config.Config) (err error) {
 	return err
 }
 
-// budget sets up how much memory messages may take, and what is refused where
-// there is none.
-func (g *gateway) budget(cfg *config.Config) {
-	l := &cfg.Limits
-	memory := budget.Watch(budget.MemoryConfig{Limit: budget.Limit(int64(l.Memory)), Log: g.log})
-	g.requests = budget.New(budget.Config{
-		Name: "requests", Total: int64(l.BodiesTotal), Each: int64(l.BodiesPerPrincipal),
-		Memory: memory, Refused: g.metrics.Refused, Log: g.log,
+// begin counts this life of the gateway, before anything is taken up, and
+// reads what earlier ones could not take up.
+func (g *gateway) begin(ctx context.Context) (err error) {
+	if g.epoch, err = epoch.Raise(ctx, g.store.Shelf(epoch.Shelf), g.home.String()); err != nil {
+		return err
+	}
+	g.aside, err = aside.Open(ctx, aside.Config{
+		Shelf: g.store.Shelf("aside"), Home: g.home.String(), Epoch: g.epoch, Now: time.Now, Log: g.log, Count: g.metrics.SetAside,
 	})
-	g.responses = budget.New(budget.Config{
-		Name: "responses", Total: int64(l.ResponsesTotal), Each: int64(l.ResponsesPerBackend),
-		Refused: g.metrics.Refused, Log: g.log,
-	})
-	g.metrics.HeldFrom(map[string]func() int64{"requests": g.requests.Used, "responses": g.responses.Used}, memory.Short)
-}
-
-// counting counts what the relay sees.
-type counting struct{ *observe.Metrics }
-
-func (c counting) Call(s relay.CallStats) {
-	c.Metrics.Call(observe.CallStats{Backend: s.Backend, Client: s.Client, Code: s.Code, Failed: s.Failed, Work: s.Work, People: s.People})
+	return err
 }
 
 // restore takes up what was kept before a restart.
 func (g *gateway) restore(ctx context.Context) error {
+	if err := g.events.Restore(ctx); err != nil {
+		return err
+	}
 	if g.desk == nil {
+		g.events.Restored()
 		return g.agent.restore(ctx)
 	}
 	n, err := g.desk.Restore(ctx, g.home.String(), func(ctx context.Context, group []desk.Stored) []desk.Revived {
 		if office.Created(&group[0].Ask) {
 			return g.office.Revive(group)
 		}
-		return g.relay.Revive(ctx, g.surface, group)
+		return g.relay.Revive(ctx, returning{g.surface, g.events}, group)
 	})
 	if err != nil {
 		return err
@@ -253,10 +254,24 @@ func (g *gateway) restore(ctx context.Context) error {
 	if n > 0 {
 		g.log.Info("questions taken up after a restart", "asks", n)
 	}
+	g.events.Restored()
 	if err := g.relay.Restore(ctx); err != nil {
 		return err
 	}
 	return g.agent.restore(ctx)
+}
+
+// returning finds clients of before a restart at the surface that they used.
+type returning struct {
+	mcp    *surface.Surface
+	events *events.Surface
+}
+
+func (r returning) Return(mark []byte, id string, who ask.Principal, behind func(contract.Peer) *relay.Session) (relay.Returned, error) {
+	if events.Marked(mark) {
+		return r.events.Return(mark, id, who, behind)
+	}
+	return r.mcp.Return(mark, id, who, behind)
 }
 
 // clientsOf gives the rules for clients that can be told by their names alone.
@@ -268,7 +283,7 @@ func clientsOf(cfg *config.Config) relay.Clients {
 	return rules
 }
 
-func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {
+func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.Home, set *aside.List, audit func(desk.Record), log *slog.Logger) (*desk.Desk, error) {
 	return desk.New(desk.Config{
 		Now: time.Now,
 		Log: log,
@@ -285,7 +300,8 @@ func newDesk(cfg *config.Config, store journal.Asks, ring *seal.Ring, home seal.
 		Unseal: func(id string, sealed []byte) ([]byte, error) {
 			return ring.UnsealBytes(seal.Secret, []byte(id), sealed)
 		},
-		Keep: cfg.Journal.Keep,
+		Keep:  cfg.Journal.Keep,
+		Aside: set,
 		Timeout: func(k ask.Kind) time.Duration {
 			switch k {
 			case ask.Sampling:
@@ -336,7 +352,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		b, ok := g.backends[name]
 		if !ok {
 			var err error
-			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.responses, g.ring, g.log); err != nil {
+			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.responses, g.ring, g.epoch, g.log); err != nil {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b

@@ -29,7 +29,7 @@ func inProcess(t *testing.T, yaml string) (*gateway, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGateway(cfg, d, store, log)
+	g, err := newGateway(t.Context(), cfg, d, store, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/answerback/answerback/internal/config"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // watchReloads reloads the configuration when its file changes and on SIGHUP,
@@ -54,6 +55,7 @@ func reload(g *gateway, file string, log *slog.Logger) {
 		log.Info("configuration note", "note", n.String())
 	}
 	if err == nil {
+		plant.ScaleAll(cfg)
 		err = g.reload(cfg)
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		ln.Close()
 		return err
 	}
-	g, err := newGateway(cfg, d, store, log)
+	g, err := newGateway(ctx, cfg, d, store, log)
 	if err != nil {
 		ln.Close()
 		store.Close(context.WithoutCancel(ctx))
@@ -81,6 +81,7 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		return err
 	}
 	plant.Kill("serve.restored")
+	defer plant.Measure()()
 	defer watchReloads(ctx, g, file, log)()
 	defer serveStatus(cfg.DataDir, g, d, log)()
 

@@ -33,6 +33,7 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	mux := http.NewServeMux()
 	mux.Handle("/status", g.ledger)
 	mux.Handle("GET "+auditPath, observe.Export(g.store, log))
+	serveAside(mux, g.aside)
 	if g.accounts != nil {
 		serveGrants(mux, g.accounts.Grants)
 	}

@@ -23,7 +23,7 @@ func newStdioCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g, err := newGateway(cfg, nil, store, newLogger(cfg.Log, os.Stderr))
+			g, err := newGateway(cmd.Context(), cfg, nil, store, newLogger(cfg.Log, os.Stderr))
 			if err != nil {
 				return err
 			}

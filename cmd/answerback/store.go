@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"path/filepath"
 	"time"
 
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/journal/memjournal"
@@ -45,6 +47,8 @@ func forgetful() (journal.Journal, error) {
 type results struct {
 	shelf journal.Shelf
 	ring  *seal.Ring
+	kind  aside.Kind
+	aside *aside.List
 }
 
 // Keep stores a response for a while, in place of what was there. One gateway
@@ -70,19 +74,40 @@ func (r results) Drop(ctx context.Context, id string) error {
 	return err
 }
 
-// Below gives the responses whose ids begin with the words of prefix.
+// Below gives the responses whose ids begin with the words of prefix, without
+// those that cannot be opened: they were set aside at the start.
 func (r results) Below(ctx context.Context, prefix string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for item, err := range r.shelf.Scan(ctx, prefix) {
-			var value []byte
-			if err == nil {
-				value, err = r.ring.Unseal(seal.Secret, []byte(item.Key), string(item.Value))
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			if !yield(value, err) {
+			value, err := r.ring.Unseal(seal.Secret, []byte(item.Key), string(item.Value))
+			if err == nil && !yield(value, nil) {
 				return
 			}
 		}
 	}
+}
+
+// Restore gives take what is kept below prefix, after a restart. What take
+// fails over is set aside.
+func (r results) Restore(ctx context.Context, prefix string, take func(value []byte) error) error {
+	for item, err := range r.shelf.Scan(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		// The list has why it was not taken up, and the rest goes on.
+		_ = r.aside.TakeUp(aside.Thing{Kind: r.kind, Name: item.Key}, func() error {
+			value, err := r.ring.Unseal(seal.Secret, []byte(item.Key), string(item.Value))
+			if err != nil {
+				return fmt.Errorf("it cannot be opened with the keys at hand: %w", err)
+			}
+			return take(value)
+		})
+	}
+	return nil
 }
 
 // Kept gives a response, nil where there is none.

@@ -37,7 +37,7 @@ type conversation struct {
 
 func (l *Line) newConversation(out contract.Outgoing, sink contract.Sink) (*conversation, error) {
 	edits := append(slices.Clone(out.Edits), era.Modernise(out.Msg, l.client())...)
-	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return int(a.Span.Start - b.Span.Start) })
 	base, err := wire.Scan(wire.Splice(nil, out.Msg.Raw, edits...), l.cfg.Scan)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (c *conversation) round(answers, state []byte) (*wire.Message, error) {
 	}
 	if changes != nil {
 		edits = append(edits, wire.Amend(c.base.Raw, c.base.Params, changes...)...)
-		slices.SortStableFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+		slices.SortStableFunc(edits, func(a, b wire.Edit) int { return int(a.Span.Start - b.Span.Start) })
 	}
 	m, err := wire.Scan(wire.Splice(nil, c.base.Raw, edits...), c.line.cfg.Scan)
 	return &m, err

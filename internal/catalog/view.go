@@ -156,7 +156,7 @@ func (b *builder) add(page []byte) (next []byte, err error) {
 
 func (b *builder) item(raw []byte) error {
 	v := b.view
-	at, ok := only(raw, wire.Span{End: len(raw)}, v.list.key())
+	at, ok := only(raw, wire.Whole(raw), v.list.key())
 	if !ok {
 		return nil
 	}

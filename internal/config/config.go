@@ -38,6 +38,9 @@ type Config struct {
 
 	// dataDirChosen is set where the file does not name the data directory.
 	dataDirChosen bool
+	// fromEnv names the environment variable for each key whose value came
+	// from one of another gateway.
+	fromEnv map[string]string
 }
 
 // Log says what is logged.
@@ -63,6 +66,7 @@ type Asks struct {
 	MaxOpenPerPrincipal int           `yaml:"max_open_per_principal" doc:"Most questions open at once for one principal." min:"1" max:"10000000"`
 	RatePerMinute       int           `yaml:"rate_per_minute" doc:"Questions a minute that one backend may put to one principal, on average." min:"1" max:"1000000"`
 	Burst               int           `yaml:"burst" doc:"Questions that one backend may put to one principal at once, before the rate applies." min:"1" max:"1000000"`
+	SecretsToClients    bool          `yaml:"secrets_to_clients" doc:"Send MCP clients the values of sensitive fields in forms that they created, once, in notifications/elicitation/complete. By default the gateway refuses such a form when an MCP client creates it; programs create it with POST /v1/forms and collect the values there."`
 	Files               Files         `yaml:"files" doc:"Files that people give with their answers. They are kept sealed in the journal."`
 }
 
@@ -120,8 +124,9 @@ type Client struct {
 
 // Events bounds the calls of event streams.
 type Events struct {
-	Linger time.Duration `yaml:"linger" doc:"How long a call goes on whose stream nobody follows, before it is cancelled." min:"1s" max:"1d"`
-	Keep   time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
+	Linger       time.Duration `yaml:"linger" doc:"How long a call goes on whose stream nobody follows, before it is cancelled." min:"1s" max:"1d"`
+	Conversation time.Duration `yaml:"conversation" doc:"How long a conversation that makes no call keeps its sessions and processes at backends." min:"1s" max:"1d"`
+	Keep         time.Duration `yaml:"keep" doc:"How long a finished call is remembered, for a consumer that comes back for its events or starts it again with the same Idempotency-Key." min:"1s" max:"1d"`
 }
 
 // A2A says whether the gateway is an agent, and what its tasks may take.
@@ -220,7 +225,7 @@ func Default() *Config {
 		Journal: Journal{Replicas: 1, MaxBytes: 16 * GiB, Keep: time.Hour},
 		Audit:   Audit{Keep: 90 * 24 * time.Hour, MaxBytes: GiB},
 		A2A:     A2A{Keep: 24 * time.Hour, MaxTasks: 100, MaxPast: 100},
-		Events:  Events{Linger: 2 * time.Minute, Keep: 10 * time.Minute},
+		Events:  Events{Linger: 2 * time.Minute, Conversation: 15 * time.Minute, Keep: 10 * time.Minute},
 		Limits: Limits{
 			MessageBytes:         32 * MiB,
 			BodyBytes:            32 * MiB,

@@ -17,12 +17,12 @@ import (
 )
 
 // Describe writes the effective configuration as YAML, with a comment at
-// values that are the default. Secrets are masked: keys, the values of env and
+// values that are the default or came from a variable of another gateway. Secrets are masked: keys, the values of env and
 // headers, the query of a url, and what was expanded from the environment into
 // url and args, which stand as they were written. The output is itself a valid
 // configuration file.
 func (c *Config) Describe(w io.Writer) error {
-	d := &describer{}
+	d := &describer{fromEnv: c.fromEnv}
 	v, standard := reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem()
 	for _, f := range fieldsOf(v.Type()) {
 		value := v.FieldByIndex(f.index)
@@ -32,7 +32,7 @@ func (c *Config) Describe(w io.Writer) error {
 		case "backends":
 			d.backends(c.Backends)
 		default:
-			d.field(0, f, value, standard.FieldByIndex(f.index))
+			d.field(0, "", f, value, standard.FieldByIndex(f.index))
 		}
 	}
 	_, err := w.Write(d.out.Bytes())
@@ -41,21 +41,36 @@ func (c *Config) Describe(w io.Writer) error {
 
 // describer writes YAML by hand: the shapes are few, and so the comments stand
 // where they belong.
-type describer struct{ out bytes.Buffer }
+type describer struct {
+	out     bytes.Buffer
+	fromEnv map[string]string // variable by key
+}
 
 func (d *describer) line(depth int, key, value string, standard bool) {
+	comment := ""
+	if standard {
+		comment = "default"
+	}
+	d.commented(depth, key, value, comment)
+}
+
+func (d *describer) commented(depth int, key, value, comment string) {
 	fmt.Fprintf(&d.out, "%s%s:", strings.Repeat("  ", depth), text(key))
 	if value != "" {
 		d.out.WriteString(" " + value)
 	}
-	if standard {
-		d.out.WriteString("  # default")
+	if comment != "" {
+		d.out.WriteString("  # " + comment)
 	}
 	d.out.WriteByte('\n')
 }
 
-func (d *describer) field(depth int, f field, v, standard reflect.Value) {
+func (d *describer) field(depth int, around string, f field, v, standard reflect.Value) {
+	at := join(around, f.key)
 	switch {
+	case d.fromEnv[at] != "":
+		d.commented(depth, f.key, d.value(v), d.fromEnv[at])
+		return
 	case holdsStructs(f.typ):
 		d.entries(depth, f.key, v)
 		return
@@ -67,7 +82,7 @@ func (d *describer) field(depth int, f field, v, standard reflect.Value) {
 	}
 	d.line(depth, f.key, "", false)
 	for _, inner := range fieldsOf(f.typ) {
-		d.field(depth+1, inner, v.FieldByIndex(inner.index), standard.FieldByIndex(inner.index))
+		d.field(depth+1, at, inner, v.FieldByIndex(inner.index), standard.FieldByIndex(inner.index))
 	}
 }
 

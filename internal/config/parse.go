@@ -84,6 +84,7 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, []Note, error) {
 	}
 	origins := d.adopt(&f)
 	c := &f.Config
+	d.compat(c)
 	d.settle(c, origins)
 	d.judge(c, origins)
 	if err := asError(d.problems); err != nil {
@@ -142,7 +143,11 @@ func (d *decoder) judge(c *Config, origins map[string]string) {
 		for _, k := range known {
 			follows = follows || within(p.Key, k.Key) || within(k.Key, p.Key)
 		}
-		if !follows {
+		switch name, compat := c.fromEnv[p.Key]; {
+		case follows:
+		case compat: // the place to mend it is the environment
+			d.problems = append(d.problems, Problem{Key: name, What: p.What, Fix: p.Fix})
+		default:
 			d.problem(d.line(p.Key), p.Key, p.What, p.Fix)
 		}
 	}

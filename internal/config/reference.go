@@ -18,12 +18,17 @@ The configuration is one YAML file: the one given with ` + "`--config`" + `, els
 - **Variables.** ` + "`${NAME}` in a value is replaced by that environment variable, `${NAME:-default}` by the default where the variable is not set or empty. `$${` stands for a literal `${`" + `.
 - **Durations** are numbers with units: ` + "`30s`, `5m`, `1h30m`, `7d`" + `. **Sizes** are numbers of bytes, or have a unit: ` + "`32MiB`, `10MB`" + `.
 - **Reload.** The file is read again when it changes. What is marked *restart* takes effect at the next start only.
+- **Variables of another gateway.** Three environment variables set keys that the file leaves out; a key of the file has precedence, and ` + "`answerback check`" + ` shows which is in force ([migrating.md](migrating.md)).
 `
 
 // Reference gives the reference of all keys as Markdown.
 func Reference() []byte {
 	r := &reference{}
 	r.out.WriteString(referenceHead)
+	r.out.WriteString("\n| Environment variable | Key | Value |\n|---|---|---|\n")
+	for _, v := range compatibles {
+		fmt.Fprintf(&r.out, "| `%s` | `%s` | %s |\n", v.name, v.key, v.doc)
+	}
 	standard := reflect.ValueOf(file{Config: *Default()})
 	r.section("", "Top level", "", standard)
 	return r.out.Bytes()

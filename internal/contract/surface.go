@@ -14,6 +14,10 @@ type Caller struct {
 	ask.Principal
 	Access  Access // nil where everything is allowed
 	Surface string // by which surface they come, as the audit names it; "" is MCP
+	// Conversation names what keeps its sessions at backends from one legacy
+	// session of this caller to the next; "" where each has its own. Two
+	// callers, and two surfaces, never share one.
+	Conversation string
 }
 
 // Access says what a caller may use. Safe for concurrent use.
@@ -35,6 +39,14 @@ type Peer interface {
 	// Mark is what the surface finds this client by after a restart, nil
 	// where it cannot.
 	Mark() []byte
+}
+
+// Lasting is a Peer whose client is told that its call and its questions outlive
+// the gateway: they are kept from the start, and after a restart the peer that
+// its surface makes again is shown the questions that are still open.
+type Lasting interface {
+	Peer
+	Lasting() bool
 }
 
 // Informed is a Peer that is told of a question which its client was not asked,

@@ -107,9 +107,12 @@ func codeOutcome(c *codec, out *ask.Outcome) {
 // codeReason leaves the cause of an error to the log.
 func codeReason(c *codec, e *ask.Error) {
 	code := string(e.Code)
+	message := e.Message
 	c.word(&code)
-	e.Code = ask.Code(code)
-	c.word(&e.Message)
+	c.word(&message)
+	if c.reading { // many asks can have one reason, which is never modified
+		e.Code, e.Message = ask.Code(code), message
+	}
 }
 
 func (c *codec) terms(t *ask.Terms) {

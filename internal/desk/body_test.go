@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/exchange"
-	"github.com/answerback/answerback/internal/journal"
 )
 
 // fill gives everything in v a value that is not zero and that nothing else
@@ -115,32 +115,18 @@ func TestWordsAreKeptOnceAndNotWithoutEnd(t *testing.T) {
 	}
 }
 
-// What is stored in another format is refused by its number, before anything
-// is opened.
-func TestAnotherFormatIsRefused(t *testing.T) {
-	k := newKit(t, nil)
-	id := kept(t, k, newResult(t))
-	key, _ := k.cfg.Key(id)
-	rec, err := k.store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
+// TestReasonsAreNotModified: many asks can end for one reason, which is a
+// value that is not modified: writing them at the same time is no race.
+func TestReasonsAreNotModified(t *testing.T) {
+	why := ask.Errorf(ask.ClientCancelled, "The call was cancelled.")
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			b := body{ask: question(), kept: exchange.Kept{Outcome: &ask.Outcome{Ending: ask.Abandoned, Err: why}, Undelivered: why}}
+			if got, err := decodeBody(b.encode(), nil); err != nil || got.kept.Undelivered.Code != why.Code {
+				t.Errorf("what was written is read as %v: %v", got.kept.Undelivered, err)
+			}
+		})
 	}
-	for what, c := range map[string]struct {
-		body []byte
-		want string
-	}{
-		"a newer one":        {append([]byte{99}, rec.Body[1:]...), "has the format 99, and this version reads 2"},
-		"a header cut off":   {rec.Body[:1], "cannot be read"},
-		"a body cut off":     {rec.Body[:len(rec.Body)-1], "cannot be read"},
-		"sealed for another": {append(rec.Body[:headerSize:headerSize], "sealed for ask-x:"...), "cannot be opened with the keys at hand"},
-	} {
-		next, h := newHooked(t)
-		bad := rec
-		bad.Body = c.body
-		h.all = func(yield func(journal.Record, error) bool) { yield(bad, nil) }
-		if _, err := next.Restore(t.Context(), "home", lost); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), id) {
-			t.Errorf("%s: %v, want %q", what, err, c.want)
-		}
-	}
-	k.End(id, ask.Abandoned, nil)
+	wg.Wait()
 }

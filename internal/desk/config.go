@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/journal"
 )
 
-// Config is what a Desk is made of. Every field is required. The functions
-// are called from many goroutines, and never under a lock.
+// Config is what a Desk is made of. Every field but Aside is required. The
+// functions are called from many goroutines, and never under a lock.
 type Config struct {
 	Now func() time.Time
 	Log *slog.Logger
@@ -38,6 +39,8 @@ type Config struct {
 	Unseal func(id string, sealed []byte) ([]byte, error)
 	// Keep is how long an ask is remembered after it has ended.
 	Keep time.Duration
+	// Aside lists what Restore cannot take up; nil means that it is not listed.
+	Aside *aside.List
 
 	// How many asks may be open at once: in all, for one client session, and
 	// for one addressee. Asks without a session count for their addressee.

@@ -55,6 +55,11 @@ func (d *Desk) note(e *entry, k exchange.Kept) {
 	plant.Kill("desk.note.before")
 	_, err := d.cfg.Journal.Update(ctx, d.stored(e, k))
 	plant.Kill("desk.note.after")
+	if fault, ok := errors.AsType[*journal.Error](err); ok && fault.Current != nil && len(fault.Current.Body) > 0 {
+		if done, _ := told(e.ask.ID, fault.Current.Body); done {
+			return // the asker has collected the answer meanwhile, which notes the delivery too
+		}
+	}
 	if err != nil {
 		d.cfg.Log.Warn("delivery of an outcome not stored", "ask", e.ask.ID, "err", err)
 	}

@@ -248,27 +248,6 @@ func TestNothingIsAcknowledgedThatCouldNotBeStored(t *testing.T) {
 	r.now()
 }
 
-func TestAForeignRecordStopsTheRestore(t *testing.T) {
-	k := newKit(t, nil)
-	id := k.Ask(question(), Ways{Page: true}, newResult(t).asker())
-	key, _ := k.cfg.Key(id)
-	r, err := k.store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Body = []byte("sealed for another ask:{}")
-	if _, err := k.store.Update(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	next := newKit(t, func(c *Config) { c.Journal = k.store })
-	if _, err := next.Restore(t.Context(), "home", lost); err == nil {
-		t.Error("restored")
-	}
-	if err := k.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestExtendMovesTheDeadlineWithinItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, nil)
@@ -347,5 +326,28 @@ func TestAReceiptTellsThatTheAskerIsGone(t *testing.T) {
 	}
 	if rec := k.record(t, id, "undeliverable"); rec.Code != ask.BackendLost {
 		t.Errorf("record %+v", rec)
+	}
+}
+
+// A client that has lost an ask with the gateway is shown it again, where its
+// asker says so, and is told when it ends. Others have it before them still.
+func TestAnAskIsShownAgainToAClientThatLostIt(t *testing.T) {
+	for _, shows := range []bool{true, false} {
+		k := newKit(t, nil)
+		id := k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: newResult(t).settled, Kept: true})
+		after, back := newResult(t), &client{}
+		next := again(t, k, func(context.Context, []Stored) []Revived {
+			return []Revived{{Asker: after.asker(), Ways: Ways{Client: back}, Again: shows}}
+		})
+		if n := len(back.shown); n != map[bool]int{true: 1}[shows] {
+			t.Errorf("with Again %v it was shown %d times", shows, n)
+		}
+		if _, err := next.Submit(id, adaAtPage, "page", accept); err != nil {
+			t.Fatal(err)
+		}
+		after.now()
+		if why := back.withdrawn[id]; (why != nil) != shows {
+			t.Errorf("with Again %v it was withdrawn with %v", shows, why)
+		}
 	}
 }

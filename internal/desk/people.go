@@ -213,28 +213,37 @@ func (d *Desk) shardOf(who Viewer, shard uint16) bool {
 // past gives an ask that has ended, as long as it is remembered. One that was
 // never kept is not.
 func (d *Desk) past(ctx context.Context, id string, who Viewer, surface string) (View, error) {
+	_, b, err := d.ofPast(ctx, id, who, surface)
+	if err != nil {
+		return View{}, err
+	}
+	return b.view(), nil
+}
+
+// ofPast is past with the record and the whole body.
+func (d *Desk) ofPast(ctx context.Context, id string, who Viewer, surface string) (journal.Record, body, error) {
 	key, _ := d.cfg.Key(id) // held has looked at it
 	r, err := d.cfg.Journal.Get(ctx, key)
 	switch {
 	case errors.Is(err, journal.NotFound):
-		return View{}, errTooLate
+		return r, body{}, errTooLate
 	case err != nil:
-		return View{}, journal.Refusal(err)
+		return r, body{}, journal.Refusal(err)
 	}
 	b, err := d.read(r, nil)
 	if err != nil {
 		d.cfg.Log.Error("ask not read", "ask", id, "err", err)
-		return View{}, ask.From(err)
+		return r, body{}, ask.From(err)
 	}
 	a := b.ask
 	switch {
 	case !a.Kind.ForPeople():
-		return View{}, errUnknown
+		return r, body{}, errUnknown
 	case !who.may(a.Addressee):
 		d.auditNotYours(&entry{ask: a}, From{Principal: who.Principal, Surface: surface}, ask.Answer{})
-		return View{}, errNotYours
+		return r, body{}, errNotYours
 	case b.kept.Outcome == nil:
-		return View{}, ask.Errorf(ask.Internal, "This question is open at another gateway.")
+		return r, body{}, ask.Errorf(ask.Internal, "This question is open at another gateway.")
 	}
-	return b.view(), nil
+	return r, b, nil
 }

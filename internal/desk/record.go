@@ -12,17 +12,18 @@ import (
 )
 
 // The transitions of records that are not transitions of an ask: answers that
-// were not taken.
+// were not taken, and one that was given out after its ask had ended.
 const (
-	transitionLate     = "late"
-	transitionNotYours = "not_yours"
+	transitionLate      = "late"
+	transitionNotYours  = "not_yours"
+	transitionCollected = "collected"
 )
 
 // Record is one entry of the audit. It never holds a question's parameters
 // nor an answer's values.
 type Record struct {
 	At         time.Time
-	Transition string // that of the exchange, or late or not_yours
+	Transition string // that of the exchange, or late, not_yours or collected
 	Ask        string // the id
 	// Of the ask. Empty for a late answer to an ask that is no longer held.
 	Kind      ask.Kind
@@ -41,7 +42,7 @@ type Record struct {
 	Code   ask.Code        // why it ended, was not shown or was not taken; of asked: what is odd about it
 	Reason ask.Abandonment // of settled: why it was abandoned, where it was
 
-	// Of an answer, taken or not, and of a look: who and where.
+	// Of an answer, taken or not, of a look and of a collection: who and where.
 	By      ask.Principal
 	Surface string
 	Action  ask.Action

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/exchange"
 	"github.com/answerback/answerback/internal/journal"
 	"github.com/answerback/answerback/internal/plant"
@@ -35,7 +35,11 @@ type Stored struct {
 type Revived struct {
 	Asker Asker
 	Ways  Ways
+	Again bool       // the client is shown the ask again, because it has lost it
 	Lost  *ask.Error // why nobody waits for it any more
+	// Aside is why it cannot be said whether somebody waits for it: what was
+	// kept of the asker cannot be read.
+	Aside error
 }
 
 const (
@@ -48,8 +52,9 @@ const (
 // Restore puts the asks of this home back on the desk, as they were stored,
 // and has their askers taken up: whoever comes back finds them there. Those
 // that nobody waits for any more are ended in the background. It is called
-// once, before the first Ask. An error names the ask that cannot be read, and
-// nothing may be served then.
+// once, before the first Ask. An ask that cannot be read, or whose asker cannot
+// be taken up, is set aside, and the rest goes on. An error means that the
+// store cannot be read, and nothing may be served then.
 func (d *Desk) Restore(ctx context.Context, home string, revive Revive) (int, error) {
 	restored, err := d.readAll(ctx, home)
 	if err != nil {
@@ -86,12 +91,9 @@ func atOnce[T any](list []T, do func(T)) {
 // readAll puts back what is stored, with as many readers as can run: opening
 // what is sealed costs more than fetching it.
 func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	type reader struct {
 		in       chan journal.Record
 		restored []*entry
-		err      error
 	}
 	readers := make([]reader, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
@@ -101,12 +103,7 @@ func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
 		wg.Go(func() {
 			var known words
 			for r := range x.in {
-				e, err := d.putBack(r, &known)
-				switch {
-				case err != nil:
-					x.err = cmp.Or(x.err, err)
-					cancel() // nothing more need be fetched
-				case e != nil:
+				if e := d.putBack(r, &known); e != nil {
 					x.restored = append(x.restored, e)
 				}
 			}
@@ -127,9 +124,6 @@ func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
 	}
 	wg.Wait()
 	for _, x := range readers {
-		if x.err != nil {
-			return nil, x.err
-		}
 		restored = append(restored, x.restored...)
 	}
 	return restored, unread
@@ -138,21 +132,28 @@ func (d *Desk) readAll(ctx context.Context, home string) ([]*entry, error) {
 // readAhead is how many records wait for each reader.
 const readAhead = 64
 
-// putBack makes an ask from its record, nil where nobody waits for it.
-func (d *Desk) putBack(r journal.Record, known *words) (*entry, error) {
+// putBack makes an ask from its record, nil where nobody waits for it, or where
+// it cannot be read: then it stays in the store as it is.
+func (d *Desk) putBack(r journal.Record, known *words) (e *entry) {
 	if len(r.Body) == 0 {
-		return nil, nil // it was refused before anybody was told of it
+		return nil // it was refused before anybody was told of it
 	}
-	// Most of what is stored has long ended, and need not be opened.
-	if over, err := told(r.ID, r.Body); over || err != nil || r.Settled && plant.LostAnswer.On() {
-		return nil, err
-	}
-	b, err := d.read(r, known)
-	if err != nil {
-		return nil, err
+	err := d.cfg.Aside.TakeUp(aside.Thing{Kind: aside.Ask, Name: r.ID}, func() error {
+		// Most of what is stored has long ended, and need not be opened.
+		if over, err := told(r.ID, r.Body); over || err != nil || r.Settled && plant.LostAnswer.On() {
+			return err
+		}
+		b, err := d.read(r, known)
+		if err != nil {
+			return err
+		}
+		e = &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept)}
+		return nil
+	})
+	if err != nil || e == nil {
+		return nil
 	}
 	plant.Kill("restore.read")
-	e := &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept)}
 	if e.open {
 		s := d.shard(e.ask.ID)
 		s.mu.Lock()
@@ -160,7 +161,7 @@ func (d *Desk) putBack(r journal.Record, known *words) (*entry, error) {
 		d.hold(s, e)
 		s.mu.Unlock()
 	}
-	return e, nil
+	return e
 }
 
 // reviveAll takes up the askers, and gives the asks whose askers are lost.
@@ -175,8 +176,8 @@ func (d *Desk) reviveAll(restored []*entry, revive Revive) []orphan {
 	}
 	var mu sync.Mutex
 	var lost []orphan
-	atOnce(slices.Collect(maps.Values(groups)), func(group []*entry) {
-		found := d.reviveGroup(group, revive)
+	atOnce(slices.Collect(maps.Keys(groups)), func(name string) {
+		found := d.reviveGroup(name, groups[name], revive)
 		mu.Lock()
 		defer mu.Unlock()
 		lost = append(lost, found...)
@@ -184,21 +185,25 @@ func (d *Desk) reviveAll(restored []*entry, revive Revive) []orphan {
 	return lost
 }
 
-func (d *Desk) reviveGroup(group []*entry, revive Revive) (lost []orphan) {
+func (d *Desk) reviveGroup(name string, group []*entry, revive Revive) (lost []orphan) {
 	slices.SortFunc(group, older)
 	stored := make([]Stored, len(group))
 	for i, e := range group {
 		stored[i] = Stored{Ask: e.ask, Resume: e.resume, Open: e.open}
 	}
-	ctx, cancel := context.WithTimeout(d.life, reviveTime)
-	defer cancel()
 	plant.Kill("restore.revive.before")
-	revived := revive(ctx, stored)
+	revived, err := d.takeUp(name, stored, revive)
 	plant.Kill("restore.revive.after")
 	for i, e := range group {
-		by := revived[i]
-		if by.Lost != nil {
+		var by Revived
+		switch {
+		case err != nil:
+			by.Asker = Asker{Settled: holdBack}
+		case revived[i].Lost != nil:
+			by.Lost = revived[i].Lost
 			by.Asker = Asker{Settled: func(ask.Outcome) error { return by.Lost }}
+		default:
+			by = revived[i]
 		}
 		e.asker, e.ways = by.Asker, by.Ways
 		close(e.taken)
@@ -209,7 +214,47 @@ func (d *Desk) reviveGroup(group []*entry, revive Revive) (lost []orphan) {
 		}
 		// Whoever was shown the ask before may have it before them still: it
 		// is not shown again by itself.
-		d.step(e, exchange.Restarted{})
+		var again exchange.Restarted
+		if by.Again {
+			again.Rungs = Ways{Client: by.Ways.Client, Link: by.Ways.Link}.rungs()
+		}
+		d.step(e, again)
 	}
 	return lost
 }
+
+// takeUp has the askers of a group taken up. Where that fails, or panics, the
+// group is set aside.
+func (d *Desk) takeUp(name string, stored []Stored, revive Revive) (revived []Revived, err error) {
+	ctx, cancel := context.WithTimeout(d.life, reviveTime)
+	defer cancel()
+	thing := aside.Thing{Kind: aside.Call, Name: name, Backend: stored[0].Ask.Backend}
+	for i := range stored {
+		thing.Asks = append(thing.Asks, stored[i].Ask.ID)
+	}
+	err = d.cfg.Aside.TakeUp(thing, func() error {
+		if revived = revive(ctx, stored); len(revived) != len(stored) {
+			return fmt.Errorf("%d of %d asks were taken up", len(revived), len(stored))
+		}
+		for i := range revived {
+			if revived[i].Aside != nil {
+				return revived[i].Aside
+			}
+		}
+		return nil
+	})
+	return revived, err
+}
+
+// holdBack stands for an asker that was set aside. The ask stays open, and can
+// be answered until its deadline; how it ends is stored, and is given to the
+// asker when it is taken up at a later start.
+func holdBack(out ask.Outcome) error {
+	if out.Ending == 0 {
+		return nil
+	}
+	return errHeldBack
+}
+
+// errHeldBack means that an outcome is neither delivered nor undeliverable.
+var errHeldBack = ask.Errorf(ask.BackendLost, "The call in which this was asked could not be taken up after a restart, and was set aside. The outcome is stored, and is given to it if the operator of the gateway gets it to go on.")

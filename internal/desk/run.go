@@ -211,6 +211,9 @@ func (d *Desk) reply(e *entry, out ask.Outcome) *ask.Error {
 	plant.Kill("desk.reply.before")
 	err := e.asker.Settled(out)
 	plant.Kill("desk.reply.after")
+	if err == error(errHeldBack) {
+		return errHeldBack // a later start goes on from what is stored
+	}
 	if err != nil {
 		why := ask.From(err)
 		d.step(e, exchange.Undeliverable{Why: why})

@@ -90,7 +90,7 @@ func goingOn(out contract.Outgoing, edits []wire.Edit, refused error) contract.O
 	m := out.Msg
 	state := wire.Set(m.Raw, m.Params, m.RequestState, "requestState", wire.AppendString(nil, why.State))
 	out.Edits = append(slices.Clone(edits), state)
-	slices.SortStableFunc(out.Edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	slices.SortStableFunc(out.Edits, func(a, b wire.Edit) int { return int(a.Span.Start - b.Span.Start) })
 	return out
 }
 

@@ -22,6 +22,11 @@ type Config struct {
 	MaxResponseHeads int64         // bytes of a response's headers, 64 KiB
 }
 
+// connBuffer is what a connection reads into and writes from. Most messages
+// fit; of larger ones only the first part passes through it. A call in which a
+// person is asked holds both for as long as that takes.
+const connBuffer = 2 << 10
+
 // ForIssuers returns a client for the issuers that the operator wrote into the
 // configuration, which may live on loopback or in a private network as well.
 // Like that for backends it uses no proxy and follows no redirect.
@@ -55,6 +60,8 @@ func ForBackends(c Config) *http.Client {
 			MaxIdleConnsPerHost:    or(c.IdlePerHost, 256),
 			MaxResponseHeaderBytes: or(c.MaxResponseHeads, 64<<10),
 			ExpectContinueTimeout:  time.Second,
+			ReadBufferSize:         connBuffer,
+			WriteBufferSize:        connBuffer,
 			DisableCompression:     true,
 			ForceAttemptHTTP2:      true,
 		},

@@ -38,7 +38,7 @@ func Modernise(m *wire.Message, c Client) []wire.Edit {
 		return wire.Amend(m.Raw, m.Meta, changes...)
 	}
 	meta := []byte("{}")
-	meta = wire.Splice(nil, meta, wire.Amend(meta, wire.Span{End: len(meta)}, changes...)...)
+	meta = wire.Splice(nil, meta, wire.Amend(meta, wire.Whole(meta), changes...)...)
 	if !m.Params.IsZero() {
 		return wire.Amend(m.Raw, m.Params, wire.Change{Key: "_meta", Value: meta})
 	}
@@ -82,7 +82,7 @@ func Legacise(m *wire.Message) []wire.Edit {
 	if !m.Meta.IsZero() {
 		edits = append(edits, drops(m.Raw, m.Meta, m.MetaVersion, m.MetaClientInfo, m.MetaCapabilities, m.MetaLogLevel)...)
 	}
-	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return int(a.Span.Start - b.Span.Start) })
 	return edits
 }
 

@@ -34,6 +34,7 @@ const (
 
 const (
 	dataReason   = "reason"
+	dataName     = "name"
 	dataRequired = "requiredCapabilities"
 )
 
@@ -79,6 +80,9 @@ var rows = [...]Row{
 	{ask.NotYours, codeInvalidParams, codeInvalidParams},
 	{ask.InvalidContent, codeFormInvalid, codeInvalidParams},
 
+	{ask.NotAnswered, codeInvalidParams, codeInvalidParams},
+	{ask.Collected, codeInvalidParams, codeInvalidParams},
+
 	{ask.BadMessage, codeInvalidRequest, codeInvalidRequest},
 	{ask.Ambiguous, codeInvalidRequest, codeInvalidRequest},
 	{ask.TooLarge, codeInvalidRequest, codeInvalidRequest},
@@ -97,6 +101,17 @@ var rows = [...]Row{
 	{ask.NotConnected, codeServer, codeInternal},
 
 	{ask.Waiting, codeServer, codeInternal},
+}
+
+// connectionClosed is the name that SDKs give to -32000 where no client is
+// connected. The modern era has no number for it, so the name is in the data.
+const connectionClosed = "ConnectionClosed"
+
+// names are the names of errors by which servers know them in both eras.
+var names = map[ask.Code]string{
+	ask.NoClient:       connectionClosed,
+	ask.ClientGone:     connectionClosed,
+	ask.SessionExpired: connectionClosed,
 }
 
 // Codes gives the table of errors, one row for each code. The caller owns it.
@@ -159,8 +174,12 @@ func appendErrorObject(dst []byte, e *ask.Error, era Era) []byte {
 	dst = wire.AppendString(dst, e.Message)
 	dst = append(dst, `,"data":{"`+dataReason+`":`...)
 	dst = wire.AppendString(dst, string(e.Code))
+	name := names[e.Code]
+	if name != "" {
+		dst = wire.AppendString(append(dst, `,"`+dataName+`":`...), name)
+	}
 	for _, key := range slices.Sorted(maps.Keys(e.Data)) {
-		if key == dataReason {
+		if key == dataReason || key == dataName && name != "" {
 			continue
 		}
 		text, ok := marshal(e.Data[key])

@@ -11,7 +11,14 @@ import (
 // Errors are *Error, and tell with errors.Is what happened. Every method that
 // takes a context returns soon after it ends. A write whose error is
 // Unavailable is not known to be stored, nor known not to be: the same call
-// can be repeated, and Get tells.
+// can be repeated. A Get that finds the write proves that it was stored. A Get
+// that does not find it proves nothing, because the write may still be under
+// way in the engine.
+//
+// Every record has a moment at which it expires, Never included. From then on
+// no method finds it. The end of a record is written as a version of its own
+// and is never a mere removal, so that no older version can come back; the
+// contract of Rev.Until says how.
 type Journal interface {
 	Asks
 	Audit
@@ -87,13 +94,17 @@ type Entry struct {
 type Shelf interface {
 	// Put stores a value: a new one where rev is zero, else in place of that
 	// version. After ttl it is gone, unless it was put again; zero means
-	// never. Errors: Exists, Conflict, NotFound, Unavailable, Full, Invalid,
+	// never. The ttl may be shorter than that of the version it replaces.
+	// Errors: Exists, Conflict, NotFound, Unavailable, Full, Invalid,
 	// TooLarge.
 	Put(ctx context.Context, key string, rev Rev, value []byte, ttl time.Duration) (Rev, error)
 	// Get reads a value, as new as every write that has returned. Errors:
 	// NotFound, Unavailable, Corrupt.
 	Get(ctx context.Context, key string) (Item, error)
-	// Delete removes the version rev. Errors: Conflict, NotFound, Unavailable.
+	// Delete ends the version rev: the key is free again. What remains in the
+	// store is a small record, for as long as the item could have stayed; for
+	// an item without a ttl it stays for ever. Errors: Conflict, NotFound,
+	// Unavailable.
 	Delete(ctx context.Context, key string, rev Rev) error
 	// Scan reads the items whose key is prefix or begins with its words, all
 	// of them where it is empty. It promises what Asks.Open promises.

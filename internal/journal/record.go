@@ -19,6 +19,9 @@ const (
 	MaxKey = 200
 	// MinKeep is the shortest time that a store can keep something for.
 	MinKeep = time.Second
+	// Recovery is for how long after its deadline an open record is given out,
+	// where a store is not told otherwise.
+	Recovery = 24 * time.Hour
 
 	maxName     = 128
 	maxShelf    = 32
@@ -33,11 +36,14 @@ type Key struct {
 }
 
 // Rev names one version of one record. Only the store that made it can read
-// it; others keep it as it is. The zero Rev names none.
+// it; others keep it as it is. The zero Rev names none. Moments are in
+// nanoseconds since 1970 on the clock of the store, or Never.
 type Rev struct {
 	Seq     uint64 // where in the store
-	Version uint32 // the how manieth of its record, counted from 1
-	Pinned  bool   // whether the version stays until it is replaced
+	Version uint32 // the number of the version, counted from 1
+	Pinned  bool   // whether the engine keeps the version until it is replaced
+	Expires int64  // from when on readers find nothing
+	Until   int64  // until when it must stay in the store: see Until
 }
 
 // IsZero reports whether r names no version.
@@ -50,7 +56,12 @@ type Record struct {
 	Rev       Rev    // of this version; set by the store
 	Addressee string // who is asked, in the desk's own words
 	Asked     time.Time
-	Deadline  time.Time
+	// Deadline is when the ask ends by itself. Its gateway settles it then. An
+	// open record is still given out for a while after its deadline (Recovery
+	// by default), so that a gateway that was off can settle it late; after
+	// that it counts as over. Without a deadline, the time of the last write
+	// stands in for it.
+	Deadline time.Time
 	// Settled means that the ask has ended. It is then kept for Keep, counted
 	// from this version, in whole seconds and at least MinKeep. An open record
 	// has no Keep.

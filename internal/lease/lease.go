@@ -16,7 +16,9 @@ const closeTime = 30 * time.Second
 type Lease struct {
 	key   Key
 	line  contract.Line
-	alone bool // it is for one call, and never kept
+	alone bool      // it is for one call, and never kept
+	order uint64    // the pool's sessions are numbered in the order of their opening
+	since time.Time // when it became idle; guarded by the pool's lock
 
 	mu     sync.Mutex
 	to     func(*wire.Message) // who gets what belongs to no call; nil while idle

@@ -3,6 +3,8 @@ package lease
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -162,5 +164,102 @@ func TestIdleSessionsExpire(t *testing.T) {
 			t.Errorf("the idle session was closed %d times", got)
 		}
 		p.Close()
+	})
+}
+
+// Sessions of conversations go to no other conversation, and are kept for as
+// long as their key says.
+func TestConversationsKeepTheirSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, o := New(), &opener{}
+		defer p.Close()
+		key := keyOf("alice", "")
+		key.Conversation, key.Idle = "one", time.Hour
+		other := key
+		other.Conversation = "two"
+		l := o.take(t, p, key)
+		p.Give(l, true)
+		for _, k := range []Key{other, keyOf("alice", "")} {
+			if o.take(t, p, k).Line() == l.Line() {
+				t.Errorf("the conversation %q got the session of another", k.Conversation)
+			}
+		}
+		time.Sleep(time.Hour - time.Second)
+		again := o.take(t, p, key)
+		if again.Line() != l.Line() {
+			t.Error("the session was not kept")
+		}
+		p.Give(again, true)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if o.opened[0].closed.Load() != 1 {
+			t.Error("the session was kept for too long")
+		}
+	})
+}
+
+// Of several idle sessions the one that was opened first is taken, whichever
+// came back first.
+func TestTheFirstSessionIsTakenFirst(t *testing.T) {
+	p, o := New(), &opener{}
+	defer p.Close()
+	key := keyOf("alice", "")
+	first, second := o.take(t, p, key), o.take(t, p, key)
+	p.Give(first, true)
+	p.Give(second, true)
+	if l := o.take(t, p, key); l.Line() != first.Line() {
+		t.Error("the second session was taken")
+	}
+	p.Give(p.Adopt(key, &session{done: make(chan struct{})}), true) // opened later than both
+	if l := o.take(t, p, key); l.Line() != second.Line() {
+		t.Error("the third session was taken")
+	}
+}
+
+// Idle sessions are bounded for a principal and in all: the one that is idle
+// for longest is closed for another.
+func TestIdleSessionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, o := New(), &opener{}
+		idle := func(who string, n int) {
+			key := keyOf(who, "")
+			key.Conversation = strconv.Itoa(n)
+			time.Sleep(time.Millisecond)
+			p.Give(o.take(t, p, key), true)
+		}
+		closed := func() (all []int) {
+			synctest.Wait()
+			for i, s := range o.opened {
+				if s.closed.Load() > 0 {
+					all = append(all, i)
+				}
+			}
+			return all
+		}
+		idle("bob", 0)
+		for n := range maxEach {
+			idle("alice", n)
+		}
+		if got := closed(); got != nil {
+			t.Errorf("sessions %v were closed within the limit", got)
+		}
+		idle("alice", maxEach)
+		if got := closed(); !slices.Equal(got, []int{1}) {
+			t.Errorf("for one more of alice's, sessions %v were closed, want her first", got)
+		}
+		for n := range maxAll - maxEach - 1 {
+			idle("person "+strconv.Itoa(n), 0)
+		}
+		if got := closed(); !slices.Equal(got, []int{1}) {
+			t.Errorf("sessions %v were closed within the limit", got)
+		}
+		idle("cid", 0)
+		if got := closed(); !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("for one more of all, sessions %v were closed, want the oldest too", got)
+		}
+		p.Close()
+		if n := len(closed()); n != len(o.opened) {
+			t.Errorf("%d of %d sessions were closed at the end", n, len(o.opened))
+		}
 	})
 }

@@ -23,7 +23,7 @@ var codes = map[ask.Code]bool{
 	ask.Timeout: true, ask.ClientGone: true, ask.ClientCancelled: true, ask.SessionExpired: true, ask.BackendWithdrew: true,
 	ask.BackendLost: true, ask.ShuttingDown: true, ask.FormInvalidated: true,
 	ask.JournalUnavailable: true, ask.StoreFull: true, ask.StoreCorrupt: true,
-	ask.TooLate: true, ask.Unknown: true, ask.NotYours: true, ask.InvalidContent: true,
+	ask.TooLate: true, ask.Unknown: true, ask.NotYours: true, ask.InvalidContent: true, ask.NotAnswered: true, ask.Collected: true,
 	ask.BadMessage: true, ask.Ambiguous: true, ask.TooLarge: true, ask.UnknownMethod: true,
 	ask.UnknownName: true, ask.UnknownBackend: true, ask.NotAllowed: true, ask.BadHeader: true,
 	ask.BadVersion: true, ask.MissingCapability: true, ask.BadState: true, ask.BackendUnreachable: true,

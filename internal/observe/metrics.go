@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/aside"
 )
 
 // The bounds of histograms, in seconds.
@@ -63,6 +64,7 @@ type Metrics struct {
 	auditDropped prometheus.Counter
 
 	notified *prometheus.CounterVec
+	aside    *prometheus.CounterVec
 }
 
 // NewMetrics makes metrics with nothing counted.
@@ -113,6 +115,10 @@ func (m *Metrics) makeRest(cfg MetricsConfig) error {
 	m.auditWritten = prometheus.NewCounter(prometheus.CounterOpts{Name: "answerback_audit_written_total", Help: "Records of the audit that were stored."})
 	m.auditDropped = prometheus.NewCounter(prometheus.CounterOpts{Name: "answerback_audit_dropped_total", Help: "Records of the audit that were lost."})
 	m.notified = counters("answerback_notifications_total", "Posts that tell of a question that waits on a page, by what became of them.", "result")
+	m.aside = counters("answerback_set_aside_total", "What could not be taken up at this start and was set aside, by kind.", "kind")
+	for _, k := range aside.Kinds {
+		m.aside.WithLabelValues(string(k))
+	}
 	sessions := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "answerback_sessions_open", Help: "Client sessions that are open."},
 		func() float64 { return float64((*m.sessions.Load())()) })
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -120,7 +126,7 @@ func (m *Metrics) makeRest(cfg MetricsConfig) error {
 		ConstLabels: prometheus.Labels{"version": cfg.Version, "commit": cfg.Commit, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	return m.register(m.journal, m.journalErrors, m.auditWritten, m.auditDropped, m.notified, sessions, build,
+	return m.register(m.journal, m.journalErrors, m.auditWritten, m.auditDropped, m.notified, m.aside, sessions, build,
 		m.heldOf("requests"), m.heldOf("responses"), m.short(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
@@ -147,6 +153,9 @@ func (m *Metrics) SessionsFrom(count func() int) { m.sessions.Store(&count) }
 
 // Notified counts what became of a post that tells of a question.
 func (m *Metrics) Notified(result string) { m.notified.WithLabelValues(result).Inc() }
+
+// SetAside counts something that could not be taken up after a restart.
+func (m *Metrics) SetAside(k aside.Kind) { m.aside.WithLabelValues(string(k)).Inc() }
 
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {

@@ -4,8 +4,9 @@
 //
 // A form is an ask of the desk like a server's question: its person finds it
 // in their list and on its page, its time runs out, it survives a restart. Its
-// creator is told at once that it waits, and fetches or is told the rest. What
-// is typed into sensitive fields is checked, and goes to nobody.
+// creator is told at once that it waits, and fetches or is told the rest. The
+// values of sensitive fields stay sealed in the stored answer until the creator
+// collects them, once.
 //
 // It knows no transport: MCP and /v1 write its answers in their own ways.
 package office
@@ -14,13 +15,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/question"
-	"github.com/answerback/answerback/internal/wire"
 )
 
 // Desk runs asks. *desk.Desk is one.
@@ -30,14 +32,16 @@ type Desk interface {
 	Submit(id string, who desk.Viewer, surface string, answer ask.Answer) (desk.Receipt, error)
 	Attempted(id string, who desk.Viewer, surface string) (desk.Attempts, error)
 	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
+	Collect(ctx context.Context, id string, who desk.Viewer, surface string, take desk.Take) (desk.View, error)
 	End(id string, ending ask.Ending, why *ask.Error)
 }
 
 // Office runs forms. Safe for concurrent use.
 type Office struct {
-	desk  Desk
-	forms *form.Cache
-	names question.Names
+	desk     Desk
+	forms    *form.Cache
+	names    question.Names
+	watchers watchers
 }
 
 // New makes an Office over a desk. Forms is where forms are kept ready; names
@@ -46,7 +50,7 @@ func New(d Desk, forms *form.Cache, names question.Names) (*Office, error) {
 	if d == nil || forms == nil {
 		return nil, errors.New("office: it needs a desk and a cache of forms")
 	}
-	return &Office{d, forms, names}, nil
+	return &Office{desk: d, forms: forms, names: names}, nil
 }
 
 // Creator is who creates a form. Its principal is whom the form is for.
@@ -54,7 +58,12 @@ type Creator struct {
 	Principal ask.Principal
 	Session   string // the client session it belongs to, "" for none
 	Client    string // what the creator calls itself, "" where unknown
+	Via       string // the surface that it came by
 	Tell      Teller // nil where nobody can be told
+	// Secrets says that the creator may get the values of sensitive fields.
+	// Without it the office refuses a form that has any, so that a person does
+	// not type a secret in vain.
+	Secrets bool
 }
 
 // Teller takes what becomes of a form that its client created. It is called
@@ -70,28 +79,33 @@ type Teller interface {
 
 // Create puts a form before its creator's person and returns at once. Params
 // are those of elicitation/create: formDefinition, and a message where the
-// form's own words are not enough. The error's code is BadSchema where there
-// is no form in them, else what the desk refuses with.
+// form's own words are not enough; or the prompt of the inline mode, which
+// becomes a form with one text field. The error's code is BadSchema if the
+// params have no valid form, AsksForSecret if the creator may not get the
+// form's secrets, or the code of the desk's refusal.
 func (o *Office) Create(by Creator, params []byte) (Form, error) {
-	params, f, err := question.Define(params, o.forms)
-	switch {
-	case err != nil:
+	params, f, err := o.define(params)
+	if err != nil {
 		return Form{}, err
-	case f == nil:
-		return Form{}, ask.Errorf(ask.BadSchema, "There is no formDefinition to make a form of.")
+	}
+	if secrets := sensitive(f); len(secrets) > 0 && !by.Secrets {
+		return Form{}, noSecrets(secrets)
 	}
 	var refused *ask.Error
 	var to *shown
-	asker := asker(f)
-	asker.Settled = func(out ask.Outcome) error {
+	var known atomic.Value // its id; before it is set the form has no watchers
+	asker := o.asker(func(out ask.Outcome) {
 		switch {
 		case out.Ending == ask.Refused:
 			refused = out.Err // before Ask returns: it was never shown
-		case to != nil && out.Ending != 0:
-			to.tell.Complete(to.ended(f, out))
+			return
+		case to != nil:
+			to.tell.Complete(o.ended(by, to.id, f, out))
 		}
-		return nil
-	}
+		if id, ok := known.Load().(string); ok {
+			o.watchers.ended(id)
+		}
+	})
 	a := ask.Ask{
 		Kind: ask.Form, Method: "elicitation/create", Params: params, Client: by.Client, Session: by.Session,
 		Addressee: ask.Addressee{Principal: by.Principal}, Terms: question.Terms(f),
@@ -102,18 +116,78 @@ func (o *Office) Create(by Creator, params []byte) (Form, error) {
 		ways.Link = to
 	}
 	id := o.desk.Ask(a, ways, asker)
+	known.Store(id)
 	if refused != nil {
 		return Form{}, refused
 	}
 	return o.Look(context.Background(), desk.Viewer{Principal: by.Principal}, id)
 }
 
-// asker is who waits for the outcome of a form: whoever comes for it.
-func asker(f *form.Form) desk.Asker {
+// define reads the form from the params of a creation.
+func (o *Office) define(params []byte) ([]byte, *form.Form, error) {
+	q := question.Read(params)
+	if q.Definition == nil && q.Mode == "inline" {
+		var err error
+		if params, err = inline(q.Message); err != nil {
+			return nil, nil, err
+		}
+	}
+	params, f, err := question.Define(params, o.forms)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case f == nil:
+		return nil, nil, ask.Errorf(ask.BadSchema, "There is no formDefinition to make a form of.")
+	}
+	return params, f, nil
+}
+
+// inline gives the parameters of a form of one text.
+func inline(prompt string) ([]byte, error) {
+	f, err := form.Inline(prompt)
+	if err != nil {
+		return nil, ask.Wrap(ask.BadSchema, "The prompt cannot be made a form of.", err)
+	}
+	definition, err := json.Marshal(f.Definition())
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]byte(`{"mode":"form","formDefinition":`), definition...), '}'), nil
+}
+
+// sensitive names the fields of a form that ask for a secret.
+func sensitive(f *form.Form) []string {
+	var names []string
+	for _, field := range f.Fields() {
+		if field.Sensitive {
+			names = append(names, field.ID)
+		}
+	}
+	return names
+}
+
+// maxNamed is how many fields an error names.
+const maxNamed = 5
+
+// noSecrets refuses a form whose secrets its creator may not get.
+func noSecrets(fields []string) *ask.Error {
+	named := strings.ToValidUTF8(strings.Join(fields[:min(len(fields), maxNamed)], ", "), "?")
+	return ask.Errorf(ask.AsksForSecret, "The form asks for a secret ("+named+"), and this gateway gives none to MCP clients. "+
+		"Create it with POST /v1/forms, where the result can be collected, or have the operator allow asks.secrets_to_clients.")
+}
+
+// asker is the asker of a form. Told is called with the outcome. The answer is
+// kept whole, sealed, until the creator collects it.
+func (o *Office) asker(told func(ask.Outcome)) desk.Asker {
 	return desk.Asker{
-		Settled: func(ask.Outcome) error { return nil },
-		Keep:    func(result []byte) []byte { return redacted(f, result) },
-		Kept:    true,
+		Settled: func(out ask.Outcome) error {
+			if out.Ending != 0 { // else it goes on after a restart
+				told(out)
+			}
+			return nil
+		},
+		Keep: func(result []byte) []byte { return result },
+		Kept: true,
 	}
 }
 
@@ -137,19 +211,18 @@ func (s *shown) Warn(a *ask.Ask, extensions int) {
 }
 
 // Created reports whether an ask is a form that a client created.
-func Created(a *ask.Ask) bool { return a.Kind == ask.Form && a.Backend == "" }
+func Created(a *ask.Ask) bool { return question.Created(a) }
 
-// Revive takes up forms after a restart. Those who created them are not told
-// any more; they come for the outcome.
+// Revive takes up forms after a restart. Their creators get no notification,
+// except through Watch; they look at the form or collect it.
 func (o *Office) Revive(group []desk.Stored) []desk.Revived {
 	revived := make([]desk.Revived, len(group))
 	for i, s := range group {
-		f, err := question.Read(s.Ask.Params).Form(o.forms)
-		if err != nil {
+		if _, err := question.Read(s.Ask.Params).Form(o.forms); err != nil {
 			revived[i].Lost = ask.From(err)
 			continue
 		}
-		revived[i] = desk.Revived{Asker: asker(f), Ways: desk.Ways{Page: true}}
+		revived[i] = desk.Revived{Asker: o.asker(func(ask.Outcome) { o.watchers.ended(s.Ask.ID) }), Ways: desk.Ways{Page: true}}
 	}
 	return revived
 }
@@ -161,7 +234,7 @@ func (o *Office) Look(ctx context.Context, who desk.Viewer, id string) (Form, er
 	if err != nil {
 		return Form{}, err
 	}
-	return formOf(&v), nil
+	return o.formOf(&v), nil
 }
 
 // peek finds a form. What a server asked is none: it is not for programs that
@@ -184,37 +257,6 @@ const surface = "api"
 
 var errUnknown = ask.Errorf(ask.Unknown, "There is no such form.")
 
-// Submit answers a form. An answer that does not fit it is refused with
-// InvalidContent and all that is wrong, and can be put right as often as the
-// error says. An error says what kind it is in its data.
-func (o *Office) Submit(ctx context.Context, who desk.Viewer, via, id string, responses []byte) error {
-	v, err := o.peek(ctx, who, id)
-	if err != nil {
-		return err
-	}
-	if v.Outcome != nil {
-		return over(&v)
-	}
-	f, err := question.Read(v.Ask.Params).Form(o.forms)
-	if err != nil {
-		return err
-	}
-	values, errs := f.Decode(responses, nil)
-	if len(errs) == 0 {
-		errs = o.names.Check(ctx, f, values)
-	}
-	if len(errs) > 0 {
-		tries, err := o.desk.Attempted(id, who, via)
-		if err != nil {
-			return err
-		}
-		return invalid(errs, tries)
-	}
-	result := append(append([]byte(`{"action":"accept","content":`), f.Encode(values)...), '}')
-	_, err = o.desk.Submit(id, who, via, ask.Answer{Action: ask.Accept, Result: result})
-	return err
-}
-
 // Extend gives a form more time, counted from its end; what the form says
 // where by is 0. A question of a server's can be given more time as well by
 // the client of whoever it is for.
@@ -235,33 +277,3 @@ func (o *Office) Extend(ctx context.Context, who desk.Viewer, via, id string, by
 
 // Leave ends a form whose client has gone.
 func (o *Office) Leave(id string, why *ask.Error) { o.desk.End(id, ask.Abandoned, why) }
-
-// redacted is an answer without the values of sensitive fields.
-func redacted(f *form.Form, result []byte) []byte {
-	obj, err := wire.Value(result)
-	if err != nil {
-		return nil
-	}
-	content := wire.Get(result, obj, "content")
-	var changes []wire.Change
-	for m := range wire.Members(result, content) {
-		name, _ := wire.Unquote(m.Key.Of(result))
-		if field, ok := f.Field(name); !ok || field.Sensitive {
-			changes = append(changes, wire.Change{Old: m.Value})
-		}
-	}
-	if changes == nil {
-		return result
-	}
-	return wire.Splice(nil, result, wire.Amend(result, content, changes...)...)
-}
-
-// contentOf is what was answered, without the values of sensitive fields.
-func contentOf(f *form.Form, result []byte) json.RawMessage {
-	result = redacted(f, result)
-	obj, err := wire.Value(result)
-	if err != nil {
-		return nil
-	}
-	return wire.Get(result, obj, "content").Of(result)
-}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
-	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/question"
 )
@@ -29,7 +28,12 @@ type Form struct {
 	CreatedAt      int64           `json:"createdAt"`
 	TimeoutAt      int64           `json:"timeoutAt"`
 	FormDefinition json.RawMessage `json:"formDefinition,omitempty"`
-	Result         json.RawMessage `json:"result,omitempty"` // once completed, without the values of sensitive fields
+	// Of a form that was completed. Result has no values of sensitive fields,
+	// unless it is being collected.
+	Result      json.RawMessage `json:"result,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`    // what the submission said of itself
+	Uncollected []string        `json:"uncollected,omitempty"` // the sensitive fields whose values wait to be collected
+	CollectedAt int64           `json:"collectedAt,omitempty"` // when the result was collected
 }
 
 // Extension is what somebody is told who asked for more time.
@@ -38,27 +42,18 @@ type Extension struct {
 	ExtensionsRemaining int   `json:"extensionsRemaining"`
 }
 
-func formOf(v *desk.View) Form {
+func (o *Office) formOf(v *desk.View) Form {
 	q := question.Read(v.Ask.Params)
 	f := Form{
 		ElicitationID: v.Ask.ID, Mode: "form", Status: statusOf(v),
 		CreatedAt: v.Ask.Asked.UnixMilli(), TimeoutAt: v.Ask.Deadline.UnixMilli(), FormDefinition: q.Definition,
 	}
 	if f.Status == Completed {
-		if read, err := form.Parse(q.Definition); err == nil {
-			f.Result = contentOf(read, v.Outcome.Answer.Result)
+		if read, err := q.Form(o.forms); err == nil {
+			f.fill(read, v.Outcome.Answer.Result)
 		}
 	}
 	return f
-}
-
-// ended is a form that has just ended, without what its creator knows.
-func (s *shown) ended(f *form.Form, out ask.Outcome) Form {
-	view := Form{ElicitationID: s.id, Mode: "form", Status: statusOf(&desk.View{Outcome: &out})}
-	if view.Status == Completed {
-		view.Result = contentOf(f, out.Answer.Result)
-	}
-	return view
 }
 
 func statusOf(v *desk.View) string {

@@ -89,6 +89,23 @@ func (pk *Call) Admit() error {
 	return nil
 }
 
+// readmit is Admit for a call that was let in before a restart, whatever the
+// limit says now. It fails where another call has its id.
+func (pk *Call) readmit() error {
+	l := pk.lot
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch l.calls[pk.id] {
+	case pk:
+		return nil
+	case nil:
+		l.each[pk.terms.Who]++
+		l.calls[pk.id] = pk
+		return nil
+	}
+	return errors.New("two calls have the id " + pk.id)
+}
+
 // Forget takes the call out of its lot: it did not come to begin.
 func (pk *Call) Forget() { pk.lot.remove(pk) }
 

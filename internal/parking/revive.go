@@ -38,7 +38,8 @@ func (o *Offer) Place() Place {
 
 // Revive makes a call of before a restart again, and the offers of its
 // questions, from where it stood at each of them. What terms lack, its era,
-// its surface and how long it waits, is there. It is let in; the error's code is TooManyOpen.
+// its surface and how long it waits, is there. It is let in, whatever the limit
+// on calls says; the error means that a call of its id is there.
 func (l *Lot) Revive(t Terms, created time.Time, places []Place) (*Call, []*Offer, error) {
 	t.Era, t.Away, t.Through = era.Modern, places[0].Away, places[0].Through
 	pk := l.New(t)
@@ -54,7 +55,7 @@ func (l *Lot) Revive(t Terms, created time.Time, places []Place) (*Call, []*Offe
 		}
 		offers[i] = &Offer{pk, p.Key}
 	}
-	return pk, offers, pk.Admit()
+	return pk, offers, pk.readmit()
 }
 
 // Lost says that a revived call cannot be taken up, and waits for its client,
@@ -71,7 +72,7 @@ func (pk *Call) Lost(why *ask.Error) {
 // Await begins the wait for the client of a revived call.
 func (pk *Call) Await() {
 	if pk.told {
-		if err := pk.await(); err != nil {
+		if err := pk.await(pk.readmit); err != nil {
 			pk.lot.log.Warn("nobody finds a call that was taken up after a restart", "backend", pk.terms.Backend, "err", err)
 		}
 		return

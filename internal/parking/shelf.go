@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"strings"
 	"time"
 
@@ -23,8 +22,10 @@ type Results interface {
 	Kept(ctx context.Context, id string) ([]byte, error)
 	// Drop forgets a value. It is no error where there is none.
 	Drop(ctx context.Context, id string) error
-	// Below gives the values whose ids begin with the words of prefix.
-	Below(ctx context.Context, prefix string) iter.Seq2[[]byte, error]
+	// Restore gives take, after a restart, the values whose ids begin with the
+	// words of prefix, one at a time. One that take fails over, or panics over,
+	// is set aside, and the rest goes on. The error is the store's.
+	Restore(ctx context.Context, prefix string, take func(value []byte) error) error
 }
 
 // uncollected is a response that waits for its client, as it is kept.
@@ -188,19 +189,13 @@ func (l *Lot) Restore(ctx context.Context) error {
 	if l.results == nil {
 		return nil
 	}
-	for value, err := range l.results.Below(ctx, l.toldShelf()) {
-		if err != nil {
-			return err
-		}
+	return l.results.Restore(ctx, l.toldShelf(), func(value []byte) error {
 		var u uncollected
 		if err := json.Unmarshal(value, &u); err != nil {
 			return err
 		}
-		if err := l.restore(u); err != nil {
-			l.log.Warn("a call whose client was told to call again cannot be taken up", "backend", u.Backend, "principal", u.Who, "err", err)
-		}
-	}
-	return nil
+		return l.restore(u)
+	})
 }
 
 func (l *Lot) restore(u uncollected) error {
@@ -215,16 +210,16 @@ func (l *Lot) restore(u uncollected) error {
 		return err
 	}
 	pk.told = true
-	return pk.await()
+	return pk.await(pk.readmit)
 }
 
-// await waits for the call to be repeated.
-func (pk *Call) await() error {
+// await waits for the call to be repeated, once admit has let it in.
+func (pk *Call) await(admit func() error) error {
 	key, err := pk.same()
 	if err != nil {
 		return err
 	}
-	if err := pk.Admit(); err != nil {
+	if err := admit(); err != nil {
 		return err
 	}
 	pk.mu.Lock()

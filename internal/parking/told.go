@@ -251,7 +251,7 @@ func (pk *Call) giveBack() {
 	pk.msg, pk.sink = nil, nil
 	pk.mu.Unlock()
 	pk.keepReply()
-	if err := pk.await(); err != nil {
+	if err := pk.await(pk.Admit); err != nil {
 		pk.lot.log.Warn("a response that could not be sent is lost", "backend", pk.terms.Backend, "err", err)
 	}
 }

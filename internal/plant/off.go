@@ -2,6 +2,8 @@
 
 package plant
 
+import "time"
+
 // Kill does nothing in this build.
 func Kill(string) {}
 
@@ -13,3 +15,9 @@ func Without[T any](_ Bug, v T) T { return v }
 
 // Instead gives right in this build.
 func Instead[T any](_ Bug, _, right T) T { return right }
+
+// Scaled gives d in this build.
+func Scaled(d time.Duration) time.Duration { return d }
+
+// ScaleAll does nothing in this build.
+func ScaleAll(any) {}

@@ -21,14 +21,16 @@ type way struct {
 	sink  contract.Sink
 }
 
-func (s *Session) way(ctx context.Context, c *call) (way, error) {
+// way finds the backend that a request belongs to, into w.
+func (s *Session) way(ctx context.Context, c *call, w *way) error {
 	if s.soloLine == nil {
-		return s.join.way(ctx, c)
+		return s.join.way(ctx, c, w)
 	}
 	if c.msg.Method() == "tools/call" && !s.soloEntry.Filter.Allows(c.asker.name) {
-		return way{}, noTool(c.asker.name)
+		return noTool(c.asker.name)
 	}
-	return way{s.soloEntry, s.soloLine, contract.Outgoing{Msg: c.msg, Name: c.asker.name}, c}, nil
+	*w = way{s.soloEntry, s.soloLine, contract.Outgoing{Msg: c.msg, Name: c.asker.name}, c}
+	return nil
 }
 
 // tells reports whether a request of this method may end before its call
@@ -48,8 +50,7 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer contrac
 	own := *msg
 	own.Raw = bytes.Clone(msg.Raw)
 	id := own.Field(own.ID)
-	r := s.relay
-	c, life := newCall(context.WithoutCancel(ctx), &own, peer, s.asker(s.soloName(), &own), r.timeout(s.soloEntry), r.limits.CallCap)
+	c, life := s.newCall(context.WithoutCancel(ctx), &own, peer)
 	key := wire.IDKey(id)
 	if err := s.begin(key, c); err != nil {
 		c.finish()
@@ -73,8 +74,8 @@ func (s *Session) callAside(ctx context.Context, msg *wire.Message, peer contrac
 }
 
 func (s *Session) aside(life context.Context, c *call) (contract.Response, error) {
-	w, err := s.way(life, c)
-	if err != nil {
+	var w way
+	if err := s.way(life, c, &w); err != nil {
 		c.finish()
 		return contract.Response{}, err
 	}

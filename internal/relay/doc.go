@@ -23,6 +23,7 @@
 //   - between modern peers: state.go, task.go (what is sealed before a client
 //     gets it), takeover.go (where the gateway takes a call over)
 //   - a legacy backend for a modern client: cross.go, crosslisten.go, leased.go
+//   - lines that the sessions of a conversation share: converse.go
 //   - calls that outlive their requests: aside.go (of legacy sessions),
 //     errand.go (the backend's end of them), visit.go (pages that a backend
 //     wants opened first), revive.go (after a restart)

@@ -156,7 +156,7 @@ func newRelay(t *testing.T, servers ...*fakeServer) *Relay {
 		Journal: store, Keep: time.Hour, Digest: func([]byte) []byte { return nil },
 		Seal:       func(id string, plain []byte) []byte { return ring.SealBytes(seal.Secret, []byte(id), plain) },
 		Unseal:     func(id string, b []byte) ([]byte, error) { return ring.UnsealBytes(seal.Secret, []byte(id), b) },
-		MaxTimeout: time.Hour, Terms: ask.Terms{Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
+		MaxTimeout: time.Hour, Terms: ask.Terms{Warn: time.Minute, Extension: 5 * time.Minute, Extensions: 2, Attempts: 3},
 		Timeout: func(ask.Kind) time.Duration { return time.Hour },
 		MaxOpen: 1000, MaxOpenPerSession: 100, MaxOpenPerPrincipal: 100, RatePerMinute: 1000, Burst: 1000,
 		Audit: func(desk.Record) {},

@@ -13,26 +13,48 @@ import (
 	"github.com/answerback/answerback/internal/wire"
 )
 
-// A client that declares our extension may create forms of its own, and submit
-// and extend them. They are for its own principal, and for nobody else.
+// A client may create forms for its own principal, and submit and extend them.
+// In MCP elicitation/create is a request from servers to clients, so the same
+// method in the other direction has no other meaning. A client opts in by the
+// content of its request; the extension is optional.
 
-// isForm reports whether a method is one of the extension's.
-func isForm(method string) bool {
-	switch method {
-	case "elicitation/create", "elicitation/submit", "elicitation/extend_timeout":
+// ownsForm reports whether the gateway answers a request itself: the creation
+// of a form, and every submission and extension. A submission is never
+// forwarded to a backend, whatever form it names, because it can contain
+// secrets. Any other elicitation/create is forwarded, unless the client
+// declared the extension.
+func (r *Relay) ownsForm(msg *wire.Message, declared func(*wire.Message) bool) bool {
+	if r.office == nil {
+		return false
+	}
+	switch msg.Method() {
+	case "elicitation/submit", "elicitation/extend_timeout":
 		return true
+	case "elicitation/create":
+		mode := textIn(msg, "mode")
+		return declared(msg) ||
+			mode == "form" && !wire.Get(msg.Raw, msg.Params, "formDefinition").IsZero() ||
+			mode == "inline" && !wire.Get(msg.Raw, msg.Params, "prompt").IsZero()
 	}
 	return false
 }
 
-// formsFor reports whether the sender of a modern request may create forms.
+// textIn gives a text among the params of a request, "" for anything else.
+func textIn(msg *wire.Message, key string) string {
+	s, _ := wire.Unquote(wire.Get(msg.Raw, msg.Params, key).Of(msg.Raw))
+	return s
+}
+
+// formsFor reports whether the sender of a modern request declared that it
+// creates forms.
 func (r *Relay) formsFor(msg *wire.Message) bool {
 	return r.office != nil && era.ExtendsForms(msg.Field(msg.MetaCapabilities))
 }
 
-// formCall serves a request of the extension.
+// formCall serves a request about a form of the client's own.
 func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Message, in era.Era) contract.Response {
 	id := msg.Field(msg.ID)
+	by = r.creator(by)
 	body, err := r.formResult(ctx, by, msg)
 	if err != nil {
 		fault := office.Fault(err, func(e *ask.Error) int { return era.Number(e, in) })
@@ -48,15 +70,22 @@ func (r *Relay) formCall(ctx context.Context, by office.Creator, msg *wire.Messa
 	return result(id, raw)
 }
 
+// creator completes a creator with the rules for MCP clients.
+func (r *Relay) creator(by office.Creator) office.Creator {
+	by.Via, by.Secrets = contract.MCP, r.secrets
+	return by
+}
+
 func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Message) (any, error) {
 	params := msg.Field(msg.Params)
 	if msg.Method() == "elicitation/create" {
 		return r.office.Create(by, append([]byte(nil), params...))
 	}
-	// What else a submission holds, form_id and metadata, proves nothing.
 	var p struct {
 		ElicitationID     string          `json:"elicitationId"`
 		Responses         json.RawMessage `json:"responses"`
+		FormID            json.RawMessage `json:"form_id"`
+		Metadata          json.RawMessage `json:"metadata"`
 		ExtensionDuration int64           `json:"extensionDuration"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.ElicitationID == "" {
@@ -64,7 +93,7 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	}
 	who := desk.Viewer{Principal: by.Principal}
 	if msg.Method() == "elicitation/submit" {
-		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, p.Responses); err != nil {
+		if err := r.office.Submit(ctx, who, contract.MCP, p.ElicitationID, office.Submission{Responses: p.Responses, FormID: p.FormID, Metadata: p.Metadata}); err != nil {
 			return nil, err
 		}
 		return struct {
@@ -78,20 +107,28 @@ func (r *Relay) formResult(ctx context.Context, by office.Creator, msg *wire.Mes
 	return r.office.Extend(ctx, who, contract.MCP, p.ElicitationID, longer)
 }
 
-// formCall serves a request of the extension for a session, which is told what
+// formCall serves a request about a form for a session, which is told what
 // becomes of the forms that it creates.
 func (s *Session) formCall(ctx context.Context, msg *wire.Message) contract.Response {
-	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: &teller{s}}, msg, era.Legacy)
+	return s.relay.formCall(ctx, office.Creator{Principal: s.who, Session: s.id, Client: s.client, Tell: s.teller()}, msg, era.Legacy)
 }
 
-// teller tells a session of its forms.
-type teller struct{ s *Session }
+// teller tells a client of its forms: a session, or a subscription.
+type teller struct {
+	notify func([]byte)
+	of     *Session // nil for a subscription
+	meta   []byte   // what the params of its notifications have as _meta, nil for nothing
+}
+
+func (s *Session) teller() *teller {
+	return &teller{notify: func(b []byte) { s.peer.Notify(b) }, of: s}
+}
 
 // teller tells the client of a question what only our extension has; nil where
 // it does not know it.
 func (k *carried) teller() *teller {
 	if s := k.asker.of; s != nil && s.forms {
-		return &teller{s}
+		return s.teller()
 	}
 	return nil
 }
@@ -105,43 +142,52 @@ func (t *teller) warn(a *ask.Ask, extensions int) {
 
 // Created says that a form waits. It ends with the session.
 func (t *teller) Created(id string) {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	if t.s.created == nil {
-		t.s.created = make(map[string]struct{})
+	if t.of == nil {
+		return
 	}
-	t.s.created[id] = struct{}{}
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.of.created == nil {
+		t.of.created = make(map[string]struct{})
+	}
+	t.of.created[id] = struct{}{}
 }
 
 // Complete says that a form has ended.
 func (t *teller) Complete(f office.Form) {
-	t.s.mu.Lock()
-	delete(t.s.created, f.ElicitationID)
-	t.s.mu.Unlock()
-	t.notify("complete", struct {
+	if t.of != nil {
+		t.of.mu.Lock()
+		delete(t.of.created, f.ElicitationID)
+		t.of.mu.Unlock()
+	}
+	t.send("complete", struct {
+		Meta          json.RawMessage `json:"_meta,omitempty"`
 		ElicitationID string          `json:"elicitationId"`
 		Status        string          `json:"status"`
 		Result        json.RawMessage `json:"result,omitempty"`
-	}{f.ElicitationID, f.Status, f.Result})
+		Metadata      json.RawMessage `json:"metadata,omitempty"`
+		Uncollected   []string        `json:"uncollected,omitempty"`
+	}{t.meta, f.ElicitationID, f.Status, f.Result, f.Metadata, f.Uncollected})
 }
 
 // Warn says that the time of a form is nearly up.
 func (t *teller) Warn(id string, remaining, extension time.Duration, extensions int) {
-	t.notify("timeout_warning", struct {
-		ElicitationID     string `json:"elicitationId"`
-		RemainingMs       int64  `json:"remainingMs"`
-		ExtensionAllowed  bool   `json:"extensionAllowed"`
-		ExtensionDuration int64  `json:"extensionDuration"`
-	}{id, max(0, remaining.Milliseconds()), extensions > 0, extension.Milliseconds()})
+	t.send("timeout_warning", struct {
+		Meta              json.RawMessage `json:"_meta,omitempty"`
+		ElicitationID     string          `json:"elicitationId"`
+		RemainingMs       int64           `json:"remainingMs"`
+		ExtensionAllowed  bool            `json:"extensionAllowed"`
+		ExtensionDuration int64           `json:"extensionDuration"`
+	}{t.meta, id, max(0, remaining.Milliseconds()), extensions > 0, extension.Milliseconds()})
 }
 
-func (t *teller) notify(what string, params any) {
+func (t *teller) send(what string, params any) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return // there is nothing in it that cannot be written
 	}
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/`+what+`","params":`), raw...)
-	t.s.peer.Notify(append(b, '}'))
+	t.notify(append(b, '}'))
 }
 
 // leaveForms ends the forms of a session that is over, unless the gateway goes

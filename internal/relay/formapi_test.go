@@ -10,6 +10,7 @@ import (
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/office"
 	"github.com/answerback/answerback/internal/wire"
 )
 
@@ -61,65 +62,180 @@ func aServer(name string) *fakeServer {
 	}}
 }
 
-// F12: the extension is there for clients that ask for it, and a form lives
-// through its states with its creator told of them.
+// F12: a form lives through its states with its creator told of them, whether
+// the client declares the extension or not. The extension is announced to
+// those who declare it.
 func TestClientCreatesAForm(t *testing.T) {
+	for name, caps := range map[string]string{"declared": withForms, "not declared": `{}`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { clientCreatesAForm(t, caps) })
+		})
+	}
+}
+
+func clientCreatesAForm(t *testing.T, caps string) {
+	r, peer := newRelay(t, aServer("one")), newPeer()
+	r.secrets = true
+	s, welcome := openWith(t, r, peer, caps)
+	if announced := strings.Contains(welcome, `"experimental":{"io.github.answerback/forms":{}}`); announced != (caps == withForms) {
+		t.Errorf("the welcome: %s", welcome)
+	}
+	m := send(s, peer, request("elicitation/create", createForm))
+	wants(t, "the form", string(m.Raw), `"mode":"form"`, `"status":"pending"`, `"createdAt":`, `"timeoutAt":`, `"formDefinition":{"id":"f"`)
+	id := textOf(m, m.Result, "elicitationId")
+
+	time.Sleep(97 * time.Second) // the warning comes before the end
+	synctest.Wait()
+	wants(t, "the warning", <-peer.notified, "notifications/elicitation/timeout_warning", `"elicitationId":"`+id+`"`, `"remainingMs":24000`, `"extensionAllowed":true`, `"extensionDuration":300000`)
+	m = send(s, peer, request("elicitation/extend_timeout", `{"elicitationId":"`+id+`","extensionDuration":60000}`))
+	wants(t, "the extension", string(m.Raw), `"newTimeoutAt":`, `"extensionsRemaining":1`)
+
+	m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"mars","pw":"ab"}}`))
+	wants(t, "the refusal", string(m.Raw), `"code":-32007`, `"message":"Form validation failed"`, `"type":"validation"`, `"field":"region"`, `"field":"pw"`, `"retry_allowed":true`, `"retry_limit":3`, `"retry_count":1`)
+	for _, bad := range []string{`"form_id":"g"`, `"form_id":7`, `"metadata":[]`, `"metadata":{"x":"` + strings.Repeat("x", office.MaxMetadata) + `"}`} {
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`",`+bad+`,"responses":{"region":"eu","pw":"given-once"}}`))
+		wants(t, "a submission for another form", string(m.Raw), `"reason":"bad_message"`)
+	}
+	m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","form_id":"f","metadata":{"session_id":"y"},"responses":{"region":"eu","pw":"given-once"}}`))
+	wants(t, "the receipt", string(m.Raw), `"result":{"status":"completed"}`)
+	wants(t, "the notification", <-peer.notified, "notifications/elicitation/complete", `"elicitationId":"`+id+`"`, `"status":"completed"`, `"result":{"region":"eu","pw":"given-once"}`, `"metadata":{"session_id":"y"}`)
+	if _, err := r.office.Collect(context.Background(), desk.Viewer{Principal: alice.Principal}, "api", id); ask.CodeOf(err) != ask.Collected {
+		t.Errorf("what the client was told can be collected: %v", err)
+	}
+	m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`))
+	wants(t, "a late submission", string(m.Raw), `"code":-32602`, `"reason":"too_late"`, `"type":"submission"`)
+	over(s)
+	r.Close()
+}
+
+// A6: where clients are given no secrets, a form that asks for one is refused
+// before anybody types it, in both eras and whoever opts in how. One without
+// is taken.
+func TestSecretFormOfAClientIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one")), newPeer()
-		s, welcome := openWith(t, r, peer, withForms)
-		wants(t, "the welcome", welcome, `"experimental":{"io.github.answerback/forms":{}}`)
-		m := send(s, peer, request("elicitation/create", createForm))
-		wants(t, "the form", string(m.Raw), `"mode":"form"`, `"status":"pending"`, `"createdAt":`, `"timeoutAt":`, `"formDefinition":{"id":"f"`)
-		id := textOf(m, m.Result, "elicitationId")
-
-		time.Sleep(97 * time.Second) // the warning comes before the end
-		synctest.Wait()
-		wants(t, "the warning", <-peer.notified, "notifications/elicitation/timeout_warning", `"elicitationId":"`+id+`"`, `"remainingMs":24000`, `"extensionAllowed":true`, `"extensionDuration":300000`)
-		m = send(s, peer, request("elicitation/extend_timeout", `{"elicitationId":"`+id+`","extensionDuration":60000}`))
-		wants(t, "the extension", string(m.Raw), `"newTimeoutAt":`, `"extensionsRemaining":1`)
-
-		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"mars","pw":"ab"}}`))
-		wants(t, "the refusal", string(m.Raw), `"code":-32007`, `"message":"Form validation failed"`, `"type":"validation"`, `"field":"region"`, `"field":"pw"`, `"retry_allowed":true`, `"retry_limit":3`, `"retry_count":1`)
-		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","form_id":"x","metadata":{"session_id":"y"},"responses":{"region":"eu","pw":"tell-nobody"}}`))
-		wants(t, "the receipt", string(m.Raw), `"result":{"status":"completed"}`)
-		done := <-peer.notified
-		wants(t, "the notification", done, "notifications/elicitation/complete", `"elicitationId":"`+id+`"`, `"status":"completed"`, `"result":{"region":"eu"}`)
-		if strings.Contains(done, "tell-nobody") {
-			t.Errorf("a secret was told: %s", done)
+		plain := strings.Replace(createForm, `"sensitive":true`, `"sensitive":false`, 1)
+		plain = strings.ReplaceAll(plain, `"PW"`, `"Word"`)
+		plain = strings.ReplaceAll(plain, `"pw"`, `"word"`)
+		for _, caps := range []string{withForms, `{}`} {
+			s, _ := openWith(t, r, peer, caps)
+			for params, sign := range map[string]string{
+				createForm: `"reason":"asks_for_secret"`, plain: `"status":"pending"`,
+				`{"mode":"inline","prompt":"Enter API key:"}`: `"reason":"asks_for_secret"`, `{"mode":"inline","prompt":"Which city?"}`: `"status":"pending"`,
+			} {
+				m := send(s, peer, request("elicitation/create", params))
+				wants(t, params, string(m.Raw), sign)
+			}
+			if open := r.desk.Waiting(desk.Viewer{Principal: alice.Principal}, 10); len(open) != 2 {
+				t.Errorf("%d forms wait", len(open))
+			}
+			over(s)
+			<-peer.notified
+			<-peer.notified
 		}
-		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+id+`","responses":{"region":"eu"}}`))
-		wants(t, "a late submission", string(m.Raw), `"code":-32602`, `"reason":"too_late"`, `"type":"submission"`)
+		for _, caps := range []string{modernForms, `{}`} {
+			for params, sign := range map[string]string{createForm: `"reason":"asks_for_secret"`, plain: `"status":"pending"`} {
+				m := scan(request("elicitation/create", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+caps+`},`+params[1:]))
+				wants(t, params, string(r.Call(context.Background(), "", alice, &m, nil, peer).Body), sign)
+			}
+		}
+		r.Close()
+	})
+}
+
+// The form of the inline mode is one text, answered as "value" (F21).
+func TestClientCreatesAnInlineForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one")), newPeer()
+		s, _ := openWith(t, r, peer, `{}`)
+		m := send(s, peer, request("elicitation/create", `{"mode":"inline","prompt":"Which city?"}`))
+		wants(t, "the form", string(m.Raw), `"mode":"form"`, `"formDefinition":{"id":"inline"`)
+		m = send(s, peer, request("elicitation/submit", `{"elicitationId":"`+textOf(m, m.Result, "elicitationId")+`","responses":{"value":"Paris"}}`))
+		wants(t, "the receipt", string(m.Raw), `"status":"completed"`)
+		wants(t, "the notification", <-peer.notified, `"result":{"value":"Paris"}`)
 		over(s)
 		r.Close()
 	})
 }
 
-// Whoever did not ask for the extension does not have it: at an endpoint of
-// one backend the methods are the backend's, as ever.
-func TestFormsAreForThoseWhoAsk(t *testing.T) {
+// What says that it is a form is the gateway's, at every endpoint and in both
+// eras, and so is all that is done to one. What else a client means by
+// elicitation/create is its backend's, unless the client declares the
+// extension; and where clients create no forms everything is.
+func TestWhoseFormsAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one"), aServer("two")), newPeer()
-		s, welcome := openAt(t, r, "", peer, withForms)
-		wants(t, "the welcome of the joined endpoint", welcome, `"experimental":{"io.github.answerback/forms":{}}`)
-		over(s)
-		s, welcome = openAt(t, r, "one", peer, `{}`)
-		if strings.Contains(welcome, "forms") {
-			t.Errorf("the welcome: %s", welcome)
+		r.secrets = true
+		const ours, theirs = "ours", "the backend's"
+		sort := func(got string) string {
+			if strings.Contains(got, `"passed":"elicitation/`) {
+				return theirs
+			}
+			return ours
 		}
-		m := send(s, peer, request("elicitation/create", createForm))
-		wants(t, "the backend's answer", string(m.Raw), `"passed":"elicitation/create"`)
-		over(s)
-		for caps, want := range map[string]bool{modernForms: true, `{}`: false} {
-			meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `}`
-			for _, c := range []struct{ at, method, params, sign string }{
-				{"one", "server/discover", "}", `"extensions":{"io.github.answerback/forms":{}}`},
-				{"", "server/discover", "}", `"extensions":{"io.github.answerback/forms":{}}`},
-				{"one", "elicitation/create", "," + createForm[1:], `"status":"pending"`},
-				{"", "elicitation/create", "," + createForm[1:], `"status":"pending"`},
-			} {
-				msg := scan(request(c.method, meta+c.params))
-				if got := string(r.Call(context.Background(), c.at, alice, &msg, nil, peer).Body); strings.Contains(got, c.sign) != want {
-					t.Errorf("%s at %q with %s: %s", c.method, c.at, caps, got)
+		office := r.office
+		for _, c := range []struct {
+			method, params       string
+			want, declared, none string
+		}{
+			{"elicitation/create", createForm, ours, ours, theirs},
+			{"elicitation/create", `{"mode":"form","formDefinition":7}`, ours, ours, theirs},
+			{"elicitation/create", `{"mode":"inline","prompt":"City?"}`, ours, ours, theirs},
+			{"elicitation/create", strings.Replace(createForm, `"mode":"form",`, "", 1), theirs, ours, theirs},
+			{"elicitation/create", `{"mode":"form","message":"m","requestedSchema":{}}`, theirs, ours, theirs},
+			{"elicitation/create", `{"mode":"url","formDefinition":{}}`, theirs, ours, theirs},
+			{"elicitation/create", `{}`, theirs, ours, theirs},
+			{"elicitation/submit", `{"elicitationId":"elic_xyz789","responses":{"api_key":"x"}}`, ours, ours, theirs},
+			{"elicitation/submit", `{}`, ours, ours, theirs},
+			{"elicitation/extend_timeout", `{"elicitationId":"elic_xyz789"}`, ours, ours, theirs},
+			{"elicitation/other", `{}`, theirs, theirs, theirs},
+		} {
+			for caps, want := range map[string]string{`{}`: c.want, withForms: c.declared, "none": c.none} {
+				modern := caps
+				r.office = office
+				switch caps {
+				case "none":
+					caps, modern, r.office = `{}`, `{}`, nil
+				case withForms:
+					modern = modernForms
+				}
+				s, _ := openAt(t, r, "one", peer, caps)
+				m := send(s, peer, request(c.method, c.params))
+				if got := sort(string(m.Raw)); got != want {
+					t.Errorf("%s %s with %s is %s: %s", c.method, c.params, caps, got, m.Raw)
+				}
+				over(s)
+				for len(peer.notified) > 0 {
+					<-peer.notified
+				}
+				params := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + modern + `},` + c.params[1:]
+				msg := scan(request(c.method, strings.Replace(params, ",}", "}", 1)))
+				if got := string(r.Call(context.Background(), "one", alice, &msg, nil, peer).Body); sort(got) != want {
+					t.Errorf("modern %s %s with %s is %s: %s", c.method, c.params, modern, sort(got), got)
+				}
+			}
+		}
+		r.office = office
+		r.Close()
+	})
+}
+
+// The extension is announced to those who declare it, at every endpoint.
+func TestFormsAreAnnouncedToThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, peer := newRelay(t, aServer("one"), aServer("two")), newPeer()
+		for _, at := range []string{"", "one"} {
+			for caps, want := range map[string]bool{withForms: true, `{}`: false} {
+				s, welcome := openAt(t, r, at, peer, caps)
+				if got := strings.Contains(welcome, `"experimental":{"io.github.answerback/forms":{}}`); got != want {
+					t.Errorf("the welcome at %q with %s: %s", at, caps, welcome)
+				}
+				over(s)
+			}
+			for caps, want := range map[string]bool{modernForms: true, `{}`: false} {
+				msg := scan(request("server/discover", `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+caps+`}}`))
+				if got := string(r.Call(context.Background(), at, alice, &msg, nil, peer).Body); strings.Contains(got, `"extensions":{"io.github.answerback/forms":{}}`) != want {
+					t.Errorf("server/discover at %q with %s: %s", at, caps, got)
 				}
 			}
 		}
@@ -132,6 +248,7 @@ func TestFormsAreForThoseWhoAsk(t *testing.T) {
 func TestModernClientCreatesAForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one")), newPeer()
+		r.secrets = true
 		call := func(who contract.Caller, method, params string) wire.Message {
 			m := scan(request(method, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+modernForms+`},`+params[1:]))
 			return scan(string(r.Call(context.Background(), "one", who, &m, nil, peer).Body))
@@ -163,6 +280,7 @@ func TestModernClientCreatesAForm(t *testing.T) {
 func TestAttackQuestionSubmittedAsAForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one")), newPeer()
+		r.secrets = true
 		s, _ := openWith(t, r, peer, withForms)
 		asked := r.desk.Ask(ask.Ask{
 			Kind: ask.Form, Method: "elicitation/create", Params: []byte(anyForm), Backend: "one", Addressee: ask.Addressee{Principal: alice.Principal},
@@ -188,6 +306,7 @@ func TestAttackQuestionSubmittedAsAForm(t *testing.T) {
 func TestFormsEndWithTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, peer := newRelay(t, aServer("one")), newPeer()
+		r.secrets = true
 		s, _ := openWith(t, r, peer, withForms)
 		m := send(s, peer, request("elicitation/create", createForm))
 		id := textOf(m, m.Result, "elicitationId")

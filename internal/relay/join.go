@@ -21,6 +21,7 @@ type join struct {
 	slots  map[string]*slot
 	level  []byte            // the raw params of the last logging/setLevel
 	tokens map[string]string // which backend's open question has this progress token
+	beside []contract.Line   // those that serve one call from before a restart each
 	closed bool
 }
 
@@ -120,12 +121,14 @@ func (j *join) line(ctx context.Context, e *Entry) (contract.Line, error) {
 			return sl.line, nil
 		}
 	}
-	line, err := j.s.relay.openLine(ctx, e, j.s.caps, contract.Hello{Principal: j.s.who, Params: j.s.hello, Events: &joinEvents{j, name}, Links: j.s.caps.URL})
+	line, greeted, err := j.s.connect(ctx, e, j.s.caps, &joinEvents{j, name})
 	if err != nil {
 		return nil, unwelcome(name, err)
 	}
-	if err := greet(ctx, line); err != nil {
-		return nil, err
+	if !greeted {
+		if err := greet(ctx, line); err != nil {
+			return nil, err
+		}
 	}
 	j.mu.Lock()
 	level, closed := j.level, j.closed
@@ -174,9 +177,13 @@ func (j *join) close(ctx context.Context) {
 	j.s.relay.mu.Unlock()
 	j.mu.Lock()
 	j.closed = true
+	beside := j.beside
 	j.mu.Unlock()
 	j.changes.Close()
 	var wg sync.WaitGroup
+	for _, line := range beside {
+		wg.Go(func() { line.Close(ctx) })
+	}
 	for _, line := range j.open() {
 		wg.Go(func() { line.Close(ctx) })
 	}

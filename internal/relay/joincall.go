@@ -16,55 +16,49 @@ import (
 // notification.
 const changeWait = 100 * time.Millisecond
 
-// call carries one request of a joined session.
-func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
-	t, msg := j.s.seen(), c.msg
-	method := msg.Method()
-	if l := catalog.ByMethod(method); l != 0 {
-		body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))
-		if err != nil {
-			return contract.Response{}, err
-		}
-		return result(msg.Field(msg.ID), body), nil
-	}
-	if method == "logging/setLevel" {
-		return j.setLevel(ctx, msg), nil
-	}
-	w, err := j.way(ctx, c)
-	if err != nil {
-		return contract.Response{}, err
-	}
-	reply, err := w.line.Call(ctx, w.out, w.sink)
-	if err != nil {
-		return contract.Response{Event: reply.Event}, err
-	}
-	if reply, err = j.s.explained(c.asker, reply); err != nil {
-		return contract.Response{}, err
-	}
-	return restore(reply, c.msg.Field(c.msg.ID)), nil
+// answers reports whether requests of a method are no one backend's at a
+// joined endpoint. A solo session has no join.
+func (j *join) answers(method string) bool {
+	return j != nil && (method == "logging/setLevel" || catalog.ByMethod(method) != 0)
 }
 
-// way finds the backend that a request belongs to.
-func (j *join) way(ctx context.Context, c *call) (way, error) {
+// call answers a request that is no one backend's.
+func (j *join) call(ctx context.Context, c *call) (contract.Response, error) {
+	msg := c.msg
+	l := catalog.ByMethod(msg.Method())
+	if l == 0 {
+		return j.setLevel(ctx, msg), nil
+	}
+	t := j.s.seen()
+	body, err := joinedPage(j.s.relay, t, l, j.gather(ctx, t, l), msg.Text(msg.Cursor))
+	if err != nil {
+		return contract.Response{}, err
+	}
+	return result(msg.Field(msg.ID), body), nil
+}
+
+// way finds the backend that a request belongs to, into w.
+func (j *join) way(ctx context.Context, c *call, w *way) error {
 	t := j.s.seen()
 	f := finder{table: t, prefixed: j.s.relay.prefixed(t), gather: func(l catalog.List) []catalog.Part {
 		return j.gather(ctx, t, l).parts
 	}}
 	to, err := f.find(c.msg)
 	if err != nil {
-		return way{}, err
+		return err
 	}
 	name := to.entry.Backend.Name()
 	line, err := j.line(ctx, to.entry)
 	if err != nil {
-		return way{}, err
+		return err
 	}
 	c.asker.backend, c.asker.name = name, to.own
 	c.changed = func(method string) bool { return j.changed(name, method) }
 	if to.entry.Timeout > 0 {
 		c.clock.relimit(to.entry.Timeout)
 	}
-	return way{to.entry, line, contract.Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}, nil
+	*w = way{to.entry, line, contract.Outgoing{Msg: c.msg, Edits: to.edits, Name: to.own}, joinSink{c, j}}
+	return nil
 }
 
 // joinSink is a call's sink on the joined endpoint, where a client's progress

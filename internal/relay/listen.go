@@ -161,7 +161,7 @@ func unionOf(filters [][]byte) []byte {
 	}
 	for _, key := range []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged"} {
 		for _, f := range filters {
-			if string(wire.Get(f, wire.Span{End: len(f)}, key).Of(f)) == "true" {
+			if string(wire.Get(f, wire.Whole(f), key).Of(f)) == "true" {
 				sep()
 				b = append(append(append(b, '"'), key...), `":true`...)
 				break
@@ -171,7 +171,7 @@ func unionOf(filters [][]byte) []byte {
 	for _, key := range []string{"resourceSubscriptions", "taskIds"} {
 		var items []byte
 		for _, f := range filters {
-			for at := range wire.Elements(f, wire.Get(f, wire.Span{End: len(f)}, key)) {
+			for at := range wire.Elements(f, wire.Get(f, wire.Whole(f), key)) {
 				if len(items) > 0 {
 					items = append(items, ',')
 				}

@@ -28,8 +28,15 @@ func (r *Relay) Call(ctx context.Context, at string, who contract.Caller, msg *w
 	if at != "" && e == nil {
 		return fail(id, ask.Errorf(ask.UnknownBackend, "There is no backend named "+at+"."), era.Modern)
 	}
-	if isForm(msg.Method()) && r.formsFor(msg) {
+	switch {
+	case r.ownsForm(msg, r.formsFor):
 		return r.formCall(ctx, office.Creator{Principal: who.Principal, Client: clientName(msg.Field(msg.MetaClientInfo))}, msg, era.Modern)
+	case r.watchesForms(msg):
+		resp, err := r.listenForms(ctx, r.creator(office.Creator{Principal: who.Principal}), msg, peer)
+		if err != nil {
+			return fail(id, err, era.Modern)
+		}
+		return resp
 	}
 	rd := &round{relay: r, who: who.Principal, through: who.Surface, caps: era.ReadCaps(msg.Field(msg.MetaCapabilities), msg.Text(msg.MetaVersion)), params: params}
 	a := asker{relay: r, who: who.Principal, during: msg.Method()}

@@ -166,16 +166,10 @@ type link struct {
 	followed atomic.Bool // the person agreed to open it
 }
 
-// Show sends the link in the place of the form.
+// Show sends the link in the place of the form, whose message was found to be
+// a text when the question came.
 func (l *link) Show(a *ask.Ask) error {
-	at, err := wire.Value(a.Params)
-	if err != nil {
-		return ask.Wrap(ask.BadSchema, "The question cannot be read.", err)
-	}
-	message := wire.Get(a.Params, at, "message").Of(a.Params)
-	if len(message) == 0 {
-		message = []byte(`""`)
-	}
+	message := wire.Get(a.Params, wire.Whole(a.Params), "message").Of(a.Params)
 	b := append([]byte(`{"mode":"url","elicitationId":`), wire.AppendString(nil, a.ID)...)
 	b = wire.AppendString(append(b, `,"url":`...), l.pages.Link(a.ID))
 	b = append(append(append(b, `,"message":`...), message...), '}')

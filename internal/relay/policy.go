@@ -227,11 +227,7 @@ func conform(f *form.Form, answer ask.Answer) ([]byte, *ask.Error) {
 	if answer.Action != ask.Accept {
 		return answer.Result, nil
 	}
-	obj, err := wire.Value(answer.Result)
-	if err != nil {
-		return nil, ask.Wrap(ask.FormInvalidated, "The client's answer cannot be read.", err)
-	}
-	content := wire.Get(answer.Result, obj, "content").Of(answer.Result)
+	content := wire.Get(answer.Result, wire.Whole(answer.Result), "content").Of(answer.Result)
 	if len(content) == 0 {
 		content = []byte("{}")
 	}

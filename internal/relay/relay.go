@@ -65,15 +65,18 @@ type Config struct {
 	Desk    *desk.Desk
 	Forms   *form.Cache    // where forms of questions are kept ready
 	Office  *office.Office // nil where clients create none
-	Pages   Pages
-	Results parking.Results
-	Home    string  // the gateway's, as a word of an id of Results
-	Clients Clients // how clients are treated beyond what they declare
-	Ring    *seal.Ring
-	Catalog *catalog.Cache
-	Log     *slog.Logger
-	Info    []byte // the gateway's own Implementation object, raw JSON
-	Limits  Limits
+	// SecretsToClients says that clients may be given the secrets of forms that
+	// they created. Without it such forms are refused.
+	SecretsToClients bool
+	Pages            Pages
+	Results          parking.Results
+	Home             string  // the gateway's, as a word of an id of Results
+	Clients          Clients // how clients are treated beyond what they declare
+	Ring             *seal.Ring
+	Catalog          *catalog.Cache
+	Log              *slog.Logger
+	Info             []byte // the gateway's own Implementation object, raw JSON
+	Limits           Limits
 	// Cross serves a legacy session from a modern backend.
 	Cross func(contract.Crossing) (contract.Line, error)
 	// Observe is told of every call that has ended, and of every question
@@ -105,6 +108,7 @@ type Limits struct {
 	Away            time.Duration // how long a call waits for a modern client to come back
 	Round           time.Duration // how long a modern client is kept waiting before it is asked to call again
 	Parked          int           // calls of one principal that outlive their requests
+	Conversation    time.Duration // how long a conversation keeps a line that it does not use; zero for the pool's own
 	Scan            wire.Limits
 }
 
@@ -121,6 +125,7 @@ type Relay struct {
 	limits  Limits
 	forms   *form.Cache
 	office  *office.Office
+	secrets bool // clients may be given the secrets of their forms
 
 	cross   func(contract.Crossing) (contract.Line, error)
 	observe Observer
@@ -176,6 +181,7 @@ func New(cfg Config) (*Relay, error) {
 		info: cfg.Info, names: cfg.Names, limits: cfg.Limits,
 		forms:    cfg.Forms,
 		office:   cfg.Office,
+		secrets:  cfg.SecretsToClients,
 		cross:    cfg.Cross,
 		observe:  cfg.Observe,
 		pool:     lease.New(),

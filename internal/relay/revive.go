@@ -1,9 +1,10 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"sync"
+	"errors"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/contract"
@@ -33,6 +34,9 @@ type thread struct {
 	Hello   []byte `json:",omitempty"`
 	CapsKey string `json:",omitempty"`
 	Mark    []byte `json:",omitempty"` // the surface's own
+	Surface string `json:",omitempty"`
+	// Conversation is whose lines the session used.
+	Conversation string `json:",omitempty"`
 
 	parking.Place // of a call that outlives its request
 }
@@ -50,9 +54,17 @@ func (k *carried) waits(to contract.Peer) desk.Asker {
 		by.Group = c.pk.ID()
 	} else {
 		by.Group = k.asker.session + "/" + wire.IDKey(c.msg.Field(c.msg.ID))
+		by.Kept = lasts(to)
 	}
 	by.Resume = func() []byte { return k.thread(c, to) }
 	return by
+}
+
+// lasts reports whether a question is kept from the start because of who is
+// shown it.
+func lasts(to contract.Peer) bool {
+	p, ok := to.(contract.Lasting)
+	return ok && p.Lasting()
 }
 
 // thread describes the call as it stands.
@@ -69,6 +81,7 @@ func (k *carried) thread(c *call, to contract.Peer) []byte {
 			return nil
 		}
 		t.At, t.Version, t.Hello, t.CapsKey = s.at, s.version, s.hello, s.capsKey
+		t.Surface, t.Conversation = s.surface, s.conversation
 	}
 	t.Told = t.Told || k.told
 	b, err := json.Marshal(t)
@@ -80,32 +93,64 @@ func (k *carried) thread(c *call, to contract.Peer) []byte {
 
 // Returning is where a client of before a restart is found again.
 type Returning interface {
-	// Return makes the session with this mark again. behind is called with
-	// the session's own peer, and gives the session that stands behind it, or
-	// nil where there is none. peer is the client's end of the call; finish
-	// gives it the call's response.
-	Return(mark []byte, id string, who ask.Principal, behind func(life context.Context, own contract.Peer) *Session) (life context.Context, peer contract.Peer, finish func(contract.Response), err error)
+	// Return finds the session with this mark, or makes it again: then behind
+	// is called with the session's own peer, and gives the session that stands
+	// behind it. Several calls of one session find the same one. No limit on
+	// sessions counts. An error means that the mark cannot be read.
+	Return(mark []byte, id string, who ask.Principal, behind func(own contract.Peer) *Session) (Returned, error)
+}
+
+// Returned is the client's end of a call from before a restart.
+type Returned struct {
+	Session *Session
+	Life    context.Context // the session's
+	Peer    contract.Peer
+	Finish  func(contract.Response) // gives the client the call's response
 }
 
 // Revive takes up the call in which a group of asks was asked before a
-// restart. It is a desk.Revive, but for where clients are found again.
+// restart. It is a desk.Revive, but for where clients are found again. What
+// cannot be read is set aside; what is gone is lost.
 func (r *Relay) Revive(_ context.Context, clients Returning, group []desk.Stored) []desk.Revived {
 	revived := make([]desk.Revived, len(group))
-	why := r.revive(clients, group, revived)
-	if why != nil {
-		r.log.Warn("call not taken up after a restart", "backend", group[0].Ask.Backend, "principal", group[0].Ask.Addressee.Principal, "code", why.Code, "err", why)
-		for i := range revived {
-			revived[i] = desk.Revived{Lost: why}
-		}
+	err := r.revive(clients, group, revived)
+	if err == nil {
+		return revived
+	}
+	var why desk.Revived
+	if bad, ok := errors.AsType[*unreadable](err); ok {
+		why.Aside = bad
+	} else {
+		why.Lost = ask.From(err)
+		r.log.Warn("call not taken up after a restart", "backend", group[0].Ask.Backend, "principal", group[0].Ask.Addressee.Principal, "code", why.Lost.Code, "err", err)
+	}
+	for i := range revived {
+		revived[i] = why
 	}
 	return revived
 }
+
+// unreadable is why a call cannot be taken up of which nothing is known to be
+// lost: what was kept of it makes no sense to this version.
+type unreadable struct {
+	what  string
+	cause error
+}
+
+func (u *unreadable) Error() string {
+	if u.cause == nil {
+		return u.what
+	}
+	return u.what + ": " + u.cause.Error()
+}
+
+func (u *unreadable) Unwrap() error { return u.cause }
 
 func lostCall(cause error) *ask.Error {
 	return ask.Wrap(ask.BackendLost, "The gateway was restarted, and the call in which this was asked could not be taken up again.", cause)
 }
 
-func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Revived) *ask.Error {
+func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Revived) error {
 	threads := make([]thread, len(group))
 	handles := make([][]byte, len(group))
 	for i, s := range group {
@@ -113,7 +158,10 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 			return lostCall(nil)
 		}
 		if err := json.Unmarshal(s.Resume, &threads[i]); err != nil {
-			return lostCall(err)
+			return &unreadable{"the thread of ask " + s.Ask.ID + " cannot be read", err}
+		}
+		if !threads[i].sameCall(&threads[0]) || s.Ask.Backend != group[0].Ask.Backend || s.Ask.Session != group[0].Ask.Session {
+			return &unreadable{"the threads of asks " + group[0].Ask.ID + " and " + s.Ask.ID + ", which are of one call, contradict each other", nil}
 		}
 		handles[i] = threads[i].Handle
 	}
@@ -123,8 +171,8 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 		return ask.Errorf(ask.BackendLost, "The server that asked is no longer configured.")
 	}
 	msg, err := wire.Scan(threads[0].Message, r.limits.Scan)
-	if err != nil {
-		return lostCall(err)
+	if err != nil || msg.Kind != wire.Request {
+		return &unreadable{"the request kept with ask " + first.ID + " cannot be read", err}
 	}
 	x := &revival{relay: r, entry: e, first: first, open: group[0].Open, msg: &msg, threads: threads, handles: handles}
 	if threads[0].Parked != "" {
@@ -132,10 +180,15 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 	} else {
 		err = x.session(clients, group, revived)
 	}
-	if err != nil {
-		return lostCall(err)
+	if _, bad := errors.AsType[*unreadable](err); err == nil || bad {
+		return err
 	}
-	return nil
+	return lostCall(err)
+}
+
+// sameCall reports whether two threads can be of the same call.
+func (t *thread) sameCall(o *thread) bool {
+	return t.Who == o.Who && bytes.Equal(t.Message, o.Message) && t.Name == o.Name && t.Parked == o.Parked && t.At == o.At && bytes.Equal(t.Mark, o.Mark)
 }
 
 // resume asks the backend to take the call up.
@@ -205,74 +258,123 @@ func (x *revival) carry(group []desk.Stored, c *call, questions []*contract.Ques
 // session takes up a call of a legacy session, and the session with it.
 func (x *revival) session(clients Returning, group []desk.Stored, revived []desk.Revived) error {
 	r, t := x.relay, x.threads[0]
-	s := &Session{
-		relay: r, at: t.At, id: x.first.Session, who: t.Who, access: nothing{},
-		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client, manner: t.Manner,
-		ready: make(chan struct{}), calls: make(map[string]*call), idle: make(chan struct{}),
-	}
-	close(s.ready)
-	solo := r.solo(r.table.Load(), t.At) != nil
-	life, peer, finish, err := clients.Return(t.Mark, s.id, s.who, func(_ context.Context, own contract.Peer) *Session {
-		s.peer = own
-		if solo {
-			s.soloEntry = x.entry
-		} else {
-			s.startJoin()
-		}
-		return s
-	})
+	back, err := clients.Return(t.Mark, x.first.Session, t.Who, x.behind)
 	if err != nil {
-		return err
+		return &unreadable{"the session of ask " + x.first.ID + " cannot be made again", err}
+	}
+	id := x.msg.Field(x.msg.ID)
+	s, key := back.Session, wire.IDKey(id)
+	begun, answered := false, false
+	defer func() {
+		// Also after a panic: the session must not wait for the call.
+		if begun && !answered {
+			s.finished(key)
+		}
+		if !answered {
+			back.Finish(contract.Response{})
+		}
+	}()
+	if s.soloEntry != nil && s.soloEntry.Backend.Name() != x.entry.Backend.Name() {
+		return &unreadable{"ask " + x.first.ID + " is of another server than its session", nil}
 	}
 	a := x.asker()
 	a.of = s
-	c, ctx := newCall(life, x.msg, peer, a, r.timeout(x.entry), r.limits.CallCap)
-	var events contract.Events = &soloEvents{s}
-	if !solo {
-		events = &joinEvents{s.join, x.entry.Backend.Name()}
+	c, ctx := newCall(back.Life, x.msg, back.Peer, a, r.timeout(x.entry), r.limits.CallCap)
+	if err := s.takeUp(key, c); err != nil {
+		c.finish()
+		return err
+	}
+	begun = true
+	events := s.eventsOf(x.entry)
+	shared := &holder{relay: r, backend: x.entry.Backend.Name(), to: events}
+	if s.conversation != "" {
+		events = shared
 	}
 	resumed, err := x.resume(contract.Hello{Principal: s.who, Params: t.Hello, Events: events}, c)
 	if err != nil {
+		s.finished(key)
 		c.finish()
-		if solo {
-			s.soloLine = &lostLine{done: make(chan struct{})}
-		}
-		finish(fail(x.msg.Field(x.msg.ID), lostCall(err), era.Legacy))
+		answered = true
+		back.Finish(fail(id, lostCall(err), era.Legacy))
 		return err
 	}
 	plant.Kill("relay.resumed.session")
-	s.adopt(x.entry, resumed.Line)
-	key := wire.IDKey(x.msg.Field(x.msg.ID))
-	if err := s.begin(key, c); err != nil {
-		c.finish()
-		return err
+	if s.conversation != "" {
+		s.lendable(x.entry, resumed, shared)
 	}
-	x.carry(group, c, resumed.Questions, func(int) contract.Peer { return peer }, revived)
+	s.adopt(x.entry, resumed.Line)
+	x.carry(group, c, resumed.Questions, func(int) contract.Peer { return back.Peer }, revived)
+	for i := range revived {
+		revived[i].Again = lasts(back.Peer)
+	}
+	answered = true
 	r.running.Go(func() {
 		reply, err := resumed.Wait(ctx)
 		s.finished(key)
 		c.finish()
 		switch {
 		case c.isAbandoned() || c.isSuspended() || cancelled(ctx, err):
-			finish(contract.Response{})
+			back.Finish(contract.Response{})
 		case err != nil:
-			finish(failed(x.msg.Field(x.msg.ID), err, era.Legacy, reply.Event))
+			back.Finish(failed(id, err, era.Legacy, reply.Event))
 		default:
-			finish(restore(reply, x.msg.Field(x.msg.ID)))
+			back.Finish(restore(reply, id))
 		}
 	})
 	return nil
 }
 
-// adopt gives a session the line of a call that was taken up.
+// behind makes the session of the call again, for the first of its calls that
+// is taken up. Its lines come with the calls.
+func (x *revival) behind(own contract.Peer) *Session {
+	r, t := x.relay, x.threads[0]
+	s := &Session{
+		relay: r, at: t.At, id: x.first.Session, who: t.Who, access: nothing{}, peer: own,
+		version: t.Version, caps: t.Caps, hello: t.Hello, capsKey: t.CapsKey, client: t.Client, manner: t.Manner,
+		surface: t.Surface, conversation: t.Conversation,
+		ready: make(chan struct{}), calls: make(map[string]*call), idle: make(chan struct{}),
+	}
+	close(s.ready)
+	if r.solo(r.table.Load(), t.At) != nil {
+		s.soloEntry, s.soloLine = x.entry, newReturnedLine()
+	} else {
+		s.startJoin()
+	}
+	return s
+}
+
+// eventsOf takes what a backend of the session sends outside any call.
+func (s *Session) eventsOf(e *Entry) contract.Events {
+	if s.join == nil {
+		return &soloEvents{s}
+	}
+	return &joinEvents{s.join, e.Backend.Name()}
+}
+
+// takeUp is begin for a call that was begun before a restart: what the limit
+// on calls lets in was let in then.
+func (s *Session) takeUp(key string, c *call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return ask.Errorf(ask.ClientGone, "The session has ended.")
+	case s.calls[key] != nil:
+		return &unreadable{"two calls of one session have the request id " + key, nil}
+	}
+	s.calls[key] = c
+	return nil
+}
+
+// adopt gives a session the line of a call that was taken up. Several calls
+// may come with one line, or each with its own: those beside the first serve
+// their calls alone.
 func (s *Session) adopt(e *Entry, line contract.Line) {
-	if s.soloEntry != nil {
-		s.soloLine = line
+	if s.join == nil {
+		s.soloLine.(*returnedLine).adopt(line)
 		return
 	}
-	s.join.mu.Lock()
-	defer s.join.mu.Unlock()
-	s.join.slots[e.Backend.Name()] = &slot{backend: e.Backend, line: line}
+	s.join.adopt(e, line)
 }
 
 // Admit says what the caller of a session from before a restart may use. It
@@ -315,7 +417,7 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 	}
 	pk, offers, err := r.lot.Revive(e.terms(t.Who, 0, t.Name, t.Caps, t.Manner), x.first.Asked, places)
 	if err != nil {
-		return err
+		return &unreadable{"the call of ask " + x.first.ID + " cannot be made again", err}
 	}
 	w := newErrand(pk)
 	c, life := newCall(context.Background(), x.msg, nil, x.asker(), r.timeout(e), r.limits.CallCap)
@@ -341,23 +443,4 @@ func (x *revival) parked(group []desk.Stored, revived []desk.Revived) error {
 		lease.Alone(resumed.Line).Close()
 	})
 	return nil
-}
-
-// lostLine stands for the line of a session whose backend did not outlive the
-// gateway. The client can fetch what it missed; with its next call it learns
-// that the session is over.
-type lostLine struct {
-	over sync.Once
-	done chan struct{}
-}
-
-func (l *lostLine) Welcome() wire.Message                { return wire.Message{} }
-func (l *lostLine) Notify(context.Context, []byte) error { return nil }
-func (l *lostLine) Listen()                              {}
-func (l *lostLine) Done() <-chan struct{}                { return l.done }
-func (l *lostLine) Close(context.Context)                { l.over.Do(func() { close(l.done) }) }
-
-func (l *lostLine) Call(ctx context.Context, _ contract.Outgoing, _ contract.Sink) (contract.Reply, error) {
-	l.Close(ctx)
-	return contract.Reply{}, lostCall(nil)
 }

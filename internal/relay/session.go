@@ -25,13 +25,15 @@ type Session struct {
 	access  contract.Access // guarded by mu
 	peer    contract.Peer
 	surface string // "" is mcp
-	version string
-	caps    era.Caps
-	hello   []byte // initialize params as backends get them
-	client  string // what the client calls itself
-	manner  Manner
-	forms   bool // the client may create forms
-	capsKey string
+	// conversation is whose lines are used, "" for lines of the session's own.
+	conversation string
+	version      string
+	caps         era.Caps
+	hello        []byte // initialize params as backends get them
+	client       string // what the client calls itself
+	manner       Manner
+	forms        bool // the client may create forms
+	capsKey      string
 
 	soloEntry *Entry
 	soloLine  contract.Line
@@ -63,7 +65,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Call
 	caps := capsAt.Of(params)
 	offered, _ := wire.Unquote(wire.Get(params, span, "protocolVersion").Of(params))
 	s := &Session{
-		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer, surface: who.Surface,
+		relay: r, at: at, id: id, who: who.Principal, access: who.Access, peer: peer, surface: who.Surface, conversation: conversationOf(who),
 		ready: make(chan struct{}),
 		calls: make(map[string]*call), idle: make(chan struct{}),
 	}
@@ -92,7 +94,7 @@ func (r *Relay) Initialize(ctx context.Context, at, id string, who contract.Call
 func (s *Session) openSolo(ctx context.Context, e *Entry, clientID, caps []byte, offered string) (*Session, contract.Response) {
 	s.soloEntry = e
 	declared := era.ReadCaps(caps, offered)
-	line, err := s.relay.openLine(ctx, e, declared, contract.Hello{Principal: s.who, Params: s.hello, Events: &soloEvents{s}, Links: declared.URL})
+	line, _, err := s.connect(ctx, e, declared, &soloEvents{s})
 	if err != nil {
 		return nil, fail(clientID, err, era.Legacy)
 	}
@@ -148,13 +150,13 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer contract.Pee
 	case "initialize":
 		return fail(id, ask.Errorf(ask.BadMessage, "This session is initialized already."), era.Legacy)
 	}
-	if s.forms && isForm(msg.Method()) {
+	if s.relay.ownsForm(msg, func(*wire.Message) bool { return s.forms }) {
 		return s.formCall(ctx, msg)
 	}
 	if s.tells(msg.Method()) {
 		return s.callAside(ctx, msg, peer)
 	}
-	c, ctx := newCall(ctx, msg, peer, s.asker(s.soloName(), msg), s.relay.timeout(s.soloEntry), s.relay.limits.CallCap)
+	c, ctx := s.newCall(ctx, msg, peer)
 	defer c.finish()
 	key := wire.IDKey(id)
 	if err := s.begin(key, c); err != nil {
@@ -164,33 +166,50 @@ func (s *Session) Call(ctx context.Context, msg *wire.Message, peer contract.Pee
 
 	var resp contract.Response
 	var err error
-	if s.soloLine != nil {
-		resp, err = s.forward(ctx, c)
-	} else {
+	if s.join.answers(msg.Method()) {
 		resp, err = s.join.call(ctx, c)
+	} else {
+		resp, err = s.forward(ctx, c)
 	}
+	return c.outcome(ctx, resp, err)
+}
+
+// outcome is what the client gets of a call that has ended.
+func (c *call) outcome(ctx context.Context, resp contract.Response, err error) contract.Response {
 	c.report(era.Legacy, resp, err)
 	if c.isAbandoned() || c.isSuspended() || cancelled(ctx, err) {
 		return contract.Response{}
 	}
 	if err != nil {
-		return failed(id, err, era.Legacy, resp.Event)
+		return failed(c.msg.Field(c.msg.ID), err, era.Legacy, resp.Event)
 	}
 	return resp
 }
 
-// forward passes a request of a solo session on as it is.
+// newCall starts a call of this session.
+func (s *Session) newCall(ctx context.Context, msg *wire.Message, peer contract.Peer) (*call, context.Context) {
+	return newCall(ctx, msg, peer, s.asker(s.soloName(), msg), s.relay.timeout(s.soloEntry), s.relay.limits.CallCap)
+}
+
+// forward passes a request on to its backend.
 func (s *Session) forward(ctx context.Context, c *call) (contract.Response, error) {
-	w, err := s.way(ctx, c)
-	if err != nil {
+	var w way
+	if err := s.way(ctx, c, &w); err != nil {
 		return contract.Response{}, err
 	}
 	reply, err := w.line.Call(ctx, w.out, w.sink)
 	if err != nil {
 		return contract.Response{Event: reply.Event}, err
 	}
-	if c.msg.Method() == "tools/list" {
-		if reply, err = filterTools(w.entry.Filter, reply); err != nil {
+	return s.passOn(c, w.entry, &reply)
+}
+
+// passOn makes a backend's reply the client's. It is apart from where the
+// reply is waited for, so that those who wait do not hold its frame.
+func (s *Session) passOn(c *call, from *Entry, got *contract.Reply) (contract.Response, error) {
+	reply, err := *got, error(nil)
+	if s.soloLine != nil && c.msg.Method() == "tools/list" {
+		if reply, err = filterTools(from.Filter, reply); err != nil {
 			return contract.Response{}, err
 		}
 	}

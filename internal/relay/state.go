@@ -94,6 +94,6 @@ func (rd *round) bound(backend string) ([]byte, error) {
 }
 
 func sorted(edits []wire.Edit) []wire.Edit {
-	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	slices.SortFunc(edits, func(a, b wire.Edit) int { return int(a.Span.Start - b.Span.Start) })
 	return edits
 }

@@ -67,7 +67,7 @@ func (w *errand) visit(ctx context.Context, m *wire.Message, agreed map[string]b
 					answers <- ask.Answer{Error: fault}
 					return nil
 				}
-				answers <- question.AnswerIn(result, wire.Span{End: len(result)})
+				answers <- question.AnswerIn(result, wire.Whole(result))
 				return nil
 			},
 		})

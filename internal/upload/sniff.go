@@ -2,10 +2,12 @@ package upload
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -44,15 +46,32 @@ var zipTypes = []struct{ holds, name string }{
 	{"ppt/presentation.xml", "application/vnd.openxmlformats-officedocument.presentationml.presentation"},
 }
 
+// packaging are the files, or their directories, with which such documents
+// begin, beside those of zipTypes. An archive that begins otherwise is another,
+// whatever it holds.
+var packaging = []string{"[Content_Types].xml", "_rels/", "docProps/", "customXml/", "[trash]/", "word/", "xl/", "ppt/"}
+
+// The header of a file in an archive: how it begins, where the length of the
+// file's name is, and where the name.
+const (
+	zipHeader     = "PK\x03\x04"
+	zipNameLength = 26
+	zipNameAt     = 30
+)
+
 // mimeEntry begins archives that say themselves what they are: OpenDocument
 // and EPUB have a first file of this name, stored as it is.
-const (
-	mimeEntry   = "mimetype"
-	mimeEntryAt = 30 // of the name, behind the header of the first file
-)
+const mimeEntry = "mimetype"
 
 // saysSo is what such archives may say. Anything else is a claim.
 var saysSo = regexp.MustCompile(`^application/(epub\+zip|vnd\.oasis\.opendocument\.[a-z-]{1,40})$`)
+
+// drawing is the first element of an SVG, which may stand behind a declaration
+// of XML, and drawn the beginning of one that has none.
+var (
+	drawing = regexp.MustCompile(`(?i)<svg[\s/>]`)
+	drawn   = regexp.MustCompile(`(?i)^\s*<svg[\s/>]`)
+)
 
 // sniffer finds out what a file is while it passes by.
 type sniffer struct {
@@ -65,6 +84,7 @@ type sniffer struct {
 	first byte   // that is no space
 	last  byte
 	zip   string // the document that the archive is
+	torn  bool   // it could be another as well
 }
 
 func newSniffer() *sniffer { return &sniffer{text: true} }
@@ -84,7 +104,7 @@ func (s *sniffer) Write(p []byte) {
 		s.head = append(s.head, p[:min(more, len(p))]...)
 	}
 	s.readText(p)
-	if bytes.HasPrefix(s.head, []byte("PK\x03\x04")) {
+	if bytes.HasPrefix(s.head, []byte(zipHeader)) {
 		s.readZip(p)
 	}
 }
@@ -117,18 +137,42 @@ func (s *sniffer) readText(p []byte) {
 	}
 }
 
+// readZip looks for the file that makes an archive a document. It counts as the
+// name of a file, behind a header: in the content of another file it is a word.
 func (s *sniffer) readZip(p []byte) {
-	const longest = 32
-	b := p
-	if len(s.tail) > 0 {
-		b = append(s.tail, p...)
+	const longest = zipNameAt + 32
+	b := append(s.tail, p...)
+	if s.size <= sniffed {
+		b = s.head // the first parts may have been too short to know an archive
 	}
-	for _, z := range zipTypes {
-		if s.zip == "" && bytes.Contains(b, []byte(z.holds)) {
+	for at := 0; ; at += len(zipHeader) {
+		next := bytes.Index(b[at:], []byte(zipHeader))
+		if next < 0 {
+			break
+		}
+		at += next
+		for _, z := range zipTypes {
+			if zipName(b[at:]) != z.holds {
+				continue
+			}
+			s.torn = s.torn || s.zip != "" && s.zip != z.name
 			s.zip = z.name
 		}
 	}
 	s.tail = bytes.Clone(b[max(0, len(b)-longest):])
+}
+
+// zipName gives the name of the file whose header is at the beginning of b, ""
+// where there is not all of it.
+func zipName(b []byte) string {
+	if len(b) < zipNameAt {
+		return ""
+	}
+	end := zipNameAt + int(binary.LittleEndian.Uint16(b[zipNameLength:]))
+	if len(b) < end {
+		return ""
+	}
+	return string(b[zipNameAt:end])
 }
 
 // Type says what the file is, in the words of whoever takes it where the same
@@ -151,8 +195,8 @@ func (s *sniffer) names(ext string) []string {
 	case found == zipType:
 		return s.zipNames()
 	case found == "text/xml":
-		if bytes.Contains(bytes.ToLower(s.head), []byte("<svg")) {
-			return []string{"image/svg+xml"}
+		if drawing.Match(s.head) {
+			return s.ifText("image/svg+xml")
 		}
 		return s.ifText("application/xml", "text/xml")
 	case found == "text/html":
@@ -161,11 +205,11 @@ func (s *sniffer) names(ext string) []string {
 		return []string{"application/gzip", found}
 	case found == "audio/wave":
 		return []string{"audio/wav", found}
-	case found != textType && found != binaryType:
+	case found != textType && found != binaryType && (found != "image/bmp" || s.isBMP()):
 		return []string{found}
 	case !s.text || len(s.rest) > 0:
 		return []string{binaryType}
-	case bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(s.head)), []byte("<svg")):
+	case drawn.Match(s.head):
 		return []string{"image/svg+xml"}
 	case s.isJSON():
 		return []string{jsonType, "text/json", textType}
@@ -183,16 +227,32 @@ func (s *sniffer) ifText(names ...string) []string {
 }
 
 func (s *sniffer) zipNames() []string {
-	if head := s.head; len(head) > mimeEntryAt+len(mimeEntry) && string(head[mimeEntryAt:mimeEntryAt+len(mimeEntry)]) == mimeEntry {
-		said := head[mimeEntryAt+len(mimeEntry):]
+	first := zipName(s.head)
+	if first == mimeEntry {
+		said := s.head[zipNameAt+len(mimeEntry):]
 		if end := bytes.Index(said, []byte("PK")); end > 0 && saysSo.Match(said[:end]) {
 			return []string{string(said[:end]), zipType}
 		}
 	}
-	if s.zip != "" {
+	begins := func(p string) bool { return first == p || strings.HasSuffix(p, "/") && strings.HasPrefix(first, p) }
+	if s.zip != "" && !s.torn && slices.ContainsFunc(packaging, begins) {
 		return []string{s.zip, zipType}
 	}
 	return []string{zipType}
+}
+
+// isBMP reports whether the content has the header of a bitmap behind its two
+// letters, with which text can begin as well: the header's size at 14, which is
+// one of a few.
+func (s *sniffer) isBMP() bool {
+	if len(s.head) < 18 {
+		return false
+	}
+	switch binary.LittleEndian.Uint32(s.head[14:]) {
+	case 12, 16, 40, 52, 56, 64, 108, 124:
+		return true
+	}
+	return false
 }
 
 // isJSON reports whether the content is an object or a list: for certain where

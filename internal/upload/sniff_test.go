@@ -46,6 +46,10 @@ func zipped(t testing.TB, method uint16, names ...string) []byte {
 func TestTypesAreFoundByContent(t *testing.T) {
 	docx := zipped(t, zip.Store, "[Content_Types].xml=x", "word/document.xml=x")
 	odt := zipped(t, zip.Store, "mimetype=application/vnd.oasis.opendocument.text", "content.xml=x")
+	both := zipped(t, zip.Store, "[Content_Types].xml=x", "word/document.xml=x", "xl/workbook.xml=x")
+	bare := zipped(t, zip.Store, "word/document.xml=x")
+	talks := zipped(t, zip.Store, "[Content_Types].xml=x", "notes.txt=see word/document.xml")
+	behind := append(zipped(t, zip.Store, "notes.txt=x"), docx...)
 	liar := zipped(t, zip.Store, "mimetype=application/json", "x=x")
 	for _, c := range []struct {
 		name, content, want string
@@ -72,6 +76,15 @@ func TestTypesAreFoundByContent(t *testing.T) {
 		{"x.xml", "<?xml version='1.0'?><a/>", "text/xml", []string{"text/xml"}},
 		{"x.docx", string(docx), zipTypes[0].name, nil},
 		{"x.zip", string(docx), zipType, []string{zipType}},
+		{"x.txt", "BMW is a car, and no bitmap", "text/plain", nil},
+		{"x.bmp", "BMF\x00\x00\x00\x00\x00\x00\x006\x00\x00\x00\x29\x00\x00\x00", binaryType, nil},
+		{"x.svg", "<?xml version='1.0'?><svg/>\x00\x01", binaryType, nil},
+		{"x.svg", "<svgs/>", "text/plain", nil},
+		{"x.docx", string(bare), zipTypes[0].name, nil},
+		{"x.md", "<details><svg/></details>", "text/markdown", nil},
+		{"x.docx", string(both), zipType, nil},
+		{"x.docx", string(talks), zipType, nil},
+		{"x.docx", string(behind), zipType, nil},
 		{"x.odt", string(odt), "application/vnd.oasis.opendocument.text", nil},
 		{"x.json", string(liar), zipType, []string{"application/json"}},
 		{"x.gz", "\x1f\x8b\x08\x00", "application/gzip", nil},

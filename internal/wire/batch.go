@@ -30,7 +30,7 @@ func Batch(raw []byte, lim Limits, n int) ([][]byte, error) {
 		return nil, s.err
 	}
 	var list [][]byte
-	for e := range Elements(raw, Span{start, end}) {
+	for e := range Elements(raw, span(start, end)) {
 		if len(list) == n {
 			return nil, ask.Errorf(ask.TooLarge, "The batch has more than "+strconv.Itoa(n)+" messages.")
 		}
@@ -46,13 +46,13 @@ func Batch(raw []byte, lim Limits, n int) ([][]byte, error) {
 // large to read, so that its sender can be told. It gives the token, a string
 // or a number, or nil when none stands there whole.
 func Salvage(head []byte) []byte {
-	all := Span{0, len(head)}
+	all := Whole(head)
 	for m := range Members(head, all) {
 		if !isKey(m.Key.Of(head), "id") {
 			continue
 		}
 		token := m.Value.Of(head)
-		if m.Value.End == len(head) || !isToken(token) {
+		if m.Value.End >= all.End || !isToken(token) {
 			return nil
 		}
 		return token

@@ -132,7 +132,7 @@ func FuzzScan(f *testing.F) {
 		before := bytes.Clone(raw)
 		Salvage(raw)
 		_, _ = Batch(raw, Limits{}, 10)
-		for m := range Members(raw, Span{0, len(raw)}) {
+		for m := range Members(raw, Whole(raw)) {
 			for range Elements(raw, m.Value) {
 			}
 		}
@@ -196,10 +196,10 @@ func FuzzSplice(f *testing.F) {
 		for i := 0; i < len(raw); {
 			j := i
 			for s, with := range edited {
-				if s.Start == i {
+				if int(s.Start) == i {
 					edits = append(edits, Edit{s, []byte(with)})
 					want = append(want, with...)
-					j = s.End
+					j = int(s.End)
 				}
 			}
 			if j == i {
@@ -231,7 +231,7 @@ func FuzzSplice(f *testing.F) {
 
 		root := m.Root()
 		tagged := Splice(nil, raw, Set(raw, root, Span{}, "x-added", []byte(`[1]`)))
-		if _, err := Scan(tagged, Limits{}); err != nil || string(Get(tagged, Span{0, len(tagged)}, "x-added").Of(tagged)) != "[1]" && Get(raw, root, "x-added").IsZero() {
+		if _, err := Scan(tagged, Limits{}); err != nil || string(Get(tagged, Whole(tagged), "x-added").Of(tagged)) != "[1]" && Get(raw, root, "x-added").IsZero() {
 			t.Errorf("%q with a member more became %q: %v", raw, tagged, err)
 		}
 		if m.Kind == Request {

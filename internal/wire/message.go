@@ -1,8 +1,20 @@
 package wire
 
+import "math"
+
 // Span is a half-open range of bytes in a message. The zero Span means absent:
-// no member of a message can start at its first byte.
-type Span struct{ Start, End int }
+// no member of a message can start at its first byte. A Message is mostly spans,
+// and every call that waits has some on its stack, so they are small: no text
+// is longer than maxBytes.
+type Span struct{ Start, End int32 }
+
+const maxBytes = math.MaxInt32
+
+func span(start, end int) Span { return Span{int32(start), int32(end)} }
+
+// Whole gives the span of all of raw, or of as much of it as a span can hold,
+// which is more than Scan and Value take.
+func Whole(raw []byte) Span { return span(0, min(len(raw), maxBytes)) }
 
 // Of gives the bytes of raw at s, nil when s is absent. They share raw's memory
 // and cannot be appended to over it.
@@ -17,7 +29,7 @@ func (s Span) Of(raw []byte) []byte {
 func (s Span) IsZero() bool { return s == Span{} }
 
 // Len gives the number of bytes in s.
-func (s Span) Len() int { return s.End - s.Start }
+func (s Span) Len() int { return int(s.End - s.Start) }
 
 // Kind says which of the four JSON-RPC messages a Message is.
 type Kind uint8
@@ -100,7 +112,7 @@ func (m *Message) Root() Span {
 	for end > start && isSpace(m.Raw[end-1]) {
 		end--
 	}
-	return Span{start, end}
+	return span(start, end)
 }
 
 // Field gives the bytes at s, nil when s is absent.

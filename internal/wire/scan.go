@@ -22,6 +22,7 @@ func (l Limits) orDefault() Limits {
 	if l.Bytes <= 0 {
 		l.Bytes = DefaultMaxBytes
 	}
+	l.Bytes = min(l.Bytes, maxBytes)
 	if l.Depth <= 0 {
 		l.Depth = DefaultMaxDepth
 	}
@@ -166,12 +167,12 @@ func (s *scanner) object(i, depth int, at level) int {
 		if peek(b, i) != '"' {
 			return s.syntax(i, "an object without a key where one belongs")
 		}
-		key := Span{Start: i}
+		from := i
 		end, m := text(b, i)
 		if m&broken != 0 {
 			return s.syntax(end, "a broken string")
 		}
-		key.End = end
+		key := span(from, end)
 		i = space(b, end)
 		if peek(b, i) != ':' {
 			return s.syntax(i, "a key without its colon")
@@ -231,7 +232,7 @@ func (s *scanner) member(key Span, m marks, i, depth int, at level) int {
 	if !r.want.takes(s.b[i]) {
 		return s.fail(ask.BadMessage, "The message is not JSON-RPC 2.0 as MCP has it: "+r.key+" must be "+r.want.String()+".")
 	}
-	s.at[r.slot] = Span{i, end}
+	s.at[r.slot] = span(i, end)
 	return end
 }
 

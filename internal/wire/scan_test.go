@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,15 @@ func mustScan(t *testing.T, raw string) Message {
 		t.Fatalf("Scan(%s): %v", raw, err)
 	}
 	return m
+}
+
+// No text is longer than a span can say, whatever its limit.
+func TestLimitsFitSpans(t *testing.T) {
+	for _, given := range []int{maxBytes + 1, math.MaxInt} {
+		if got := (Limits{Bytes: given}).orDefault().Bytes; got != math.MaxInt32 {
+			t.Errorf("a limit of %d bytes became %d", given, got)
+		}
+	}
 }
 
 func TestScanFindsEveryRoutingField(t *testing.T) {

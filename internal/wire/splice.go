@@ -14,12 +14,13 @@ type Edit struct {
 func Splice(dst, raw []byte, edits ...Edit) []byte {
 	at := 0
 	for _, e := range edits {
-		if e.Span.Start < at || e.Span.End < e.Span.Start || e.Span.End > len(raw) {
+		start, end := int(e.Span.Start), int(e.Span.End)
+		if start < at || end < start || end > len(raw) {
 			panic("wire: edits out of order, overlapping or outside of the message")
 		}
-		dst = append(dst, raw[at:e.Span.Start]...)
+		dst = append(dst, raw[at:start]...)
 		dst = append(dst, e.With...)
-		at = e.Span.End
+		at = end
 	}
 	return append(dst, raw[at:]...)
 }
@@ -124,16 +125,16 @@ func changeOf(changes []Change, value Span) (Change, bool) {
 
 // insert returns the edit that puts members at the front of the object at obj.
 func insert(raw []byte, obj Span, members []byte, more bool) Edit {
-	start := space(raw, obj.Start)
+	start := space(raw, int(obj.Start))
 	switch peek(raw[:obj.End], start) {
 	case '{':
 		if more {
 			members = append(members, ',')
 		}
-		return Edit{Span{start + 1, start + 1}, members}
+		return Edit{span(start+1, start+1), members}
 	case 'n':
 		whole := append([]byte{'{'}, members...)
-		return Edit{Span{start, start + len("null")}, append(whole, '}')}
+		return Edit{span(start, start+len("null")), append(whole, '}')}
 	}
 	panic("wire: a member was set in what is not an object")
 }
@@ -146,5 +147,5 @@ func appendMember(dst []byte, key string, value []byte) []byte {
 
 // isEmpty reports whether the object at obj has no members.
 func isEmpty(raw []byte, obj Span) bool {
-	return peek(raw, space(raw, space(raw, obj.Start)+1)) == '}'
+	return peek(raw, space(raw, space(raw, int(obj.Start))+1)) == '}'
 }

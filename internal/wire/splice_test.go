@@ -64,7 +64,7 @@ func TestSet(t *testing.T) {
 		{`{}`, `a"b`, `1`, `{"a\"b":1}`},
 	} {
 		raw := []byte(c.obj)
-		all := Span{0, len(raw)}
+		all := Whole(raw)
 		got := Splice(nil, raw, Set(raw, all, Get(raw, all, c.key), c.key, []byte(c.value)))
 		if string(got) != c.want {
 			t.Errorf("Set(%s, %s) = %s, want %s", c.obj, c.key, got, c.want)
@@ -91,7 +91,7 @@ func TestDrop(t *testing.T) {
 		{`{"a":1}`, "k", `{"a":1}`},
 	} {
 		raw := []byte(c.obj)
-		all := Span{0, len(raw)}
+		all := Whole(raw)
 		got := Splice(nil, raw, Drop(raw, all, Get(raw, all, c.key)))
 		if string(got) != c.want {
 			t.Errorf("Drop(%s) = %s, want %s", c.obj, got, c.want)
@@ -112,7 +112,7 @@ func TestAmendEveryCombination(t *testing.T) {
 			raw = append(raw, `"`+name+`" : [0]`...)
 		}
 		raw = append(raw, " }"...)
-		all := Span{0, len(raw)}
+		all := Whole(raw)
 		combinations := 1
 		for range size {
 			combinations *= 3

@@ -24,7 +24,7 @@ func Value(raw []byte) (Span, error) {
 	if s.err != nil {
 		return Span{}, s.err
 	}
-	return Span{start, end}, nil
+	return span(start, end), nil
 }
 
 // Members gives the members of the object at obj in their order, and nothing
@@ -42,7 +42,7 @@ func Elements(raw []byte, arr Span) iter.Seq[Span] {
 
 func eachMember(raw []byte, obj Span, yield func(Member) bool) {
 	raw = raw[:obj.End]
-	i := space(raw, obj.Start)
+	i := space(raw, int(obj.Start))
 	if peek(raw, i) != '{' {
 		return
 	}
@@ -51,16 +51,16 @@ func eachMember(raw []byte, obj Span, yield func(Member) bool) {
 		if peek(raw, i) != '"' {
 			return
 		}
-		key := Span{i, skipText(raw, i)}
-		i = space(raw, space(raw, key.End)+1)
+		key := span(i, skipText(raw, i))
+		i = space(raw, space(raw, int(key.End))+1)
 		if i >= len(raw) {
 			return
 		}
-		value := Span{i, skipValue(raw, i)}
+		value := span(i, skipValue(raw, i))
 		if !yield(Member{key, value}) {
 			return
 		}
-		i = space(raw, value.End)
+		i = space(raw, int(value.End))
 		if peek(raw, i) != ',' {
 			return
 		}
@@ -69,7 +69,7 @@ func eachMember(raw []byte, obj Span, yield func(Member) bool) {
 
 func eachElement(raw []byte, arr Span, yield func(Span) bool) {
 	raw = raw[:arr.End]
-	i := space(raw, arr.Start)
+	i := space(raw, int(arr.Start))
 	if peek(raw, i) != '[' {
 		return
 	}
@@ -78,11 +78,11 @@ func eachElement(raw []byte, arr Span, yield func(Span) bool) {
 		if c := peek(raw, i); c == ']' || c == 0 {
 			return
 		}
-		value := Span{i, skipValue(raw, i)}
+		value := span(i, skipValue(raw, i))
 		if !yield(value) {
 			return
 		}
-		i = space(raw, value.End)
+		i = space(raw, int(value.End))
 		if peek(raw, i) != ',' {
 			return
 		}

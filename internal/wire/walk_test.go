@@ -50,7 +50,7 @@ func TestMembersAndElements(t *testing.T) {
 
 func TestGet(t *testing.T) {
 	raw := []byte(`{"k":1,"n\u0061me":"x","k":2,"K":3}`)
-	all := Span{0, len(raw)}
+	all := Whole(raw)
 	if got := Get(raw, all, "k").Of(raw); string(got) != "2" {
 		t.Errorf("of two members the last counts: got %s", got)
 	}
@@ -64,7 +64,7 @@ func TestGet(t *testing.T) {
 
 func TestWalkingDoesNotAllocate(t *testing.T) {
 	raw := []byte(`{"a":[1,2,3],"b":{"c":"d"}}`)
-	all := Span{0, len(raw)}
+	all := Whole(raw)
 	n := testing.AllocsPerRun(100, func() {
 		count := 0
 		for m := range Members(raw, all) {

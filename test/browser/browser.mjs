@@ -71,10 +71,29 @@ const table = {
   fill: async ({ page, label, value }) => labelled(page, label).fill(value),
   check: async ({ page, label }) => labelled(page, label).check(),
   uncheck: async ({ page, label }) => labelled(page, label).uncheck(),
+  // pick: one of the choices of a group, of which others have the same words
+  pick: async ({ page, group, label }) => page.getByRole('group', { name: group, exact: true }).getByLabel(label, { exact: true }).check(),
+  // touch: press what has these words, whatever it is
+  touch: async ({ page, text }) => page.getByText(text, { exact: true }).first().click(),
+  // drop: let go of a file of the disk over a field, as the file manager would
+  drop: async ({ page, label, file }) => {
+    const box = await labelled(page, label).boundingBox();
+    const at = { x: box.x + box.width / 2, y: box.y + box.height - 8 };
+    const session = await page.context().newCDPSession(page);
+    const data = { items: [], files: [file], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, ...at, data });
+    await session.detach();
+  },
+  // has: how many elements of a role and a name assistive technology is told of
+  has: async ({ page, role, name }) => page.getByRole(role, { name, exact: true }).count(),
+  attribute: async ({ page, label, name }) => labelled(page, label).getAttribute(name),
+  top: async ({ page, label }) => labelled(page, label).evaluate((e) => Math.round(e.closest('.f').getBoundingClientRect().top)),
   choose: async ({ page, label, value }) => labelled(page, label).selectOption({ label: value }),
   // attach: files of so many bytes each, which nobody wrote to a disk
   attach: async ({ page, label, files }) => labelled(page, label).setInputFiles(
-    files.map(({ name, type, head, size }) => ({ name, mimeType: type, buffer: Buffer.concat([Buffer.from(head), Buffer.alloc(size - head.length, '.')]) })),
+    files.map(({ name, type, base64, head, size }) => ({
+      name, mimeType: type, buffer: base64 ? Buffer.from(base64, 'base64') : Buffer.concat([Buffer.from(head), Buffer.alloc(size - head.length, '.')]),
+    })),
   ),
   shut: async ({ page }) => page.close(),
   leave: async ({ page }) => page.evaluate(() => document.activeElement?.blur()),
@@ -101,6 +120,8 @@ const table = {
   storage: async ({ page }) => page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage })),
   // forward: let time pass, where the person was made with a clock
   forward: async ({ page, ms }) => page.clock.runFor(ms),
+  // still: stop the clock, which otherwise runs on between commands
+  still: async ({ page }) => page.clock.pauseAt(await page.evaluate(() => Date.now()) + 1_000),
   // follow: press a link that opens a tab of its own, which gets the name "as"
   follow: async ({ page, as, ...at }) => {
     const [opened] = await Promise.all([page.waitForEvent('popup'), element(page, at).click()]);

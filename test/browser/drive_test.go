@@ -256,6 +256,29 @@ func (v *tab) uncheck(label string) {
 	v.do("uncheck", map[string]any{"label": label}, nil)
 }
 
+// pick chooses in a group.
+func (v *tab) pick(group, label string) {
+	v.t.Helper()
+	v.do("pick", map[string]any{"group": group, "label": label}, nil)
+}
+
+// touch presses what has these words, whatever it is.
+func (v *tab) touch(text string) { v.t.Helper(); v.do("touch", map[string]any{"text": text}, nil) }
+
+// attribute is that of a field, "" where it has none.
+func (v *tab) attribute(label, name string) (s string) {
+	v.t.Helper()
+	v.do("attribute", map[string]any{"label": label, "name": name}, &s)
+	return s
+}
+
+// top is how far down the page a field begins, in pixels.
+func (v *tab) top(label string) (px int) {
+	v.t.Helper()
+	v.do("top", map[string]any{"label": label}, &px)
+	return px
+}
+
 // value is what a field holds.
 func (v *tab) value(label string) (s string) {
 	v.t.Helper()

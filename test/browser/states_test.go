@@ -171,7 +171,7 @@ func TestQuestionsOfAllKinds(t *testing.T) {
 	for name, q := range map[string]struct{ params, words string }{
 		"bare":       {`{"message":"Delete the old release?","requestedSchema":{"type":"object","properties":{}}}`, "Yes"},
 		"unshowable": {`{"message":"Where should it go?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, "This form cannot be shown here"},
-		"lookalike":  {`{"mode":"url","message":"Connect your account","url":"https://xn--pple-43d.com/connect","elicitationId":"e1"}`, "letters from beyond the Latin alphabet"},
+		"lookalike":  {`{"mode":"url","message":"Connect your account","url":"https://xn--pple-43d.com/connect","elicitationId":"e1"}`, "One word of it mixes Cyrillic and Latin letters, which is a way to imitate names. It looks like apple.com, and is another site."},
 		"unsafe":     {`{"mode":"url","message":"Connect your account","url":"http://example.com/connect","elicitationId":"e1"}`, "Do not open this address"},
 		"long": {`{"message":"` + strings.Repeat("Please read all of this with care before you answer. ", 60) + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"` +
 			strings.Repeat("Donaudampfschifffahrtsgesellschaft", 3) + `"}}}}`, "Show all of it"},

@@ -15,7 +15,7 @@ import (
 
 // points are all the places at which the program can be made to die, between
 // what it stores, what it does and what it says; those of a refresh are in
-// refreshPoints.
+// refreshPoints, those of a collection in collectPoints.
 var points = []string{
 	"desk.create.before",    // a new ask is about to be stored
 	"desk.create.after",     // it is stored, and shown to nobody
@@ -120,6 +120,11 @@ func TestEveryPointIsNamed(t *testing.T) {
 	named := slices.Clone(points)
 	for _, p := range refreshPoints {
 		if strings.HasPrefix(p.name, "grant.") {
+			named = append(named, p.name)
+		}
+	}
+	for _, p := range collectPoints {
+		if strings.HasPrefix(p.name, "desk.collect.") {
 			named = append(named, p.name)
 		}
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/answerback/answerback/internal/wire"
@@ -138,7 +139,7 @@ func TestModernCapabilitiesSwitchedOff(t *testing.T) {
 }
 
 // TestNobodyThere: a question when no client can be reached gets -32000 and a
-// message that says so (E3, S3).
+// message that says so, under the name ConnectionClosed (E3, S3).
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	b := rig.NewBackend(t, map[string]rig.Script{"tools/call": func(c *rig.Call) { c.Result("{}") }})
@@ -152,7 +153,12 @@ func TestNobodyThere(t *testing.T) {
 				answers = b.Received(func(r rig.Received) bool { return string(r.Msg.Field(r.Msg.ID)) == `"`+d.Prefix+k.name+`"` })
 				return len(answers) > 0
 			}, "the backend was not answered")
-			wantError(t, k.name, answers[0].Msg, "-32000", "no_client")
+			m := answers[0].Msg
+			wantError(t, k.name, m, "-32000", "no_client")
+			equal(t, k.name+": the name", member(m, wire.Get(m.Raw, m.Error, "data"), "name"), `"ConnectionClosed"`)
+			if said := member(m, m.Error, "message"); !strings.HasPrefix(said, `"No client is available`) {
+				t.Errorf("%s: the message is %s", k.name, said)
+			}
 		}
 	})
 }

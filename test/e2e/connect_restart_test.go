@@ -145,3 +145,29 @@ func TestAWaitingCallOfAMuteClientSurvives(t *testing.T) {
 		})
 	}
 }
+
+// A chat front end comes back to its call, and has the link again.
+func TestAWaitingCallOfAnEventStreamSurvives(t *testing.T) {
+	t.Parallel()
+	waitsAcross(t, func(t *testing.T, w *waiting) {
+		front := func() *rig.Front {
+			return newFront(t, w.g.Gateway, canAsk, "true", "Authorization", "Bearer "+w.g.token("ann"))
+		}
+		f, body := front(), `{"name":"`+w.tool+`","arguments":{}}`
+		call := f.Open("POST", w.path+"/call", body, "Idempotency-Key", "k")
+		q := call.Until("elicitation-request")
+		f.Say("POST", "/calls/"+call.ID+"/respond", `{"id":"`+q["id"].(string)+`","action":"accept"}`)
+		ann := w.again()
+		s := front().Open("GET", "/calls/"+call.ID, "", "Last-Event-ID", call.LastID)
+		if again := s.Until("elicitation-request"); again["id"] != q["id"] || again["mode"] != "url" {
+			t.Errorf("the question is now %v, was %v", again, q)
+		}
+		w.connects(ann, q["url"].(string))
+		if e := s.Until("tool-result"); e.Path("result", "isError") != nil {
+			t.Errorf("the call: %v", e)
+		}
+		if again := front().Open("POST", w.path+"/call", body, "Idempotency-Key", "k"); again.ID != call.ID {
+			t.Errorf("the key gave %s", again.Raw)
+		}
+	})
+}

@@ -20,14 +20,15 @@ import (
 
 // v1 is a program at the form API of a gateway: what formtest calls an office.
 type v1 struct {
-	base string
-	http *http.Client
+	base  string
+	http  *http.Client
+	forms map[string]string // the ids of definitions, by elicitationId
 }
 
 func newV1(t testing.TB, g *rig.Gateway) *v1 {
 	c := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(c.CloseIdleConnections)
-	return &v1{strings.TrimSuffix(g.URL, "/mcp") + "/v1/forms", c}
+	return &v1{strings.TrimSuffix(g.URL, "/mcp") + "/v1/forms", c, map[string]string{}}
 }
 
 // reply is what the form API answers.
@@ -35,6 +36,8 @@ type v1Reply struct {
 	ElicitationID string
 	Status        string
 	Result        json.RawMessage
+	Uncollected   []string
+	CollectedAt   int64
 	Error         *struct {
 		Code    int
 		Message string
@@ -81,12 +84,13 @@ func (v *v1) do(ctx context.Context, method, path string, body any) (v1Reply, er
 // Create puts a form before people.
 func (v *v1) Create(ctx context.Context, d *form.Definition) (string, error) {
 	r, err := v.do(ctx, http.MethodPost, "", map[string]any{"formDefinition": d})
+	v.forms[r.ElicitationID] = d.ID
 	return r.ElicitationID, err
 }
 
 // Submit answers a form.
 func (v *v1) Submit(ctx context.Context, id string, values form.Values) (form.Errors, error) {
-	r, err := v.do(ctx, http.MethodPost, "/"+id+"/submit", map[string]any{"responses": values, "form_id": "not looked at"})
+	r, err := v.do(ctx, http.MethodPost, "/"+id+"/submit", map[string]any{"responses": values, "form_id": v.forms[id]})
 	if r.Error == nil {
 		return nil, err
 	}
@@ -150,6 +154,7 @@ func TestCreatedFormSurvivesACrash(t *testing.T) {
 	g.Kill(t)
 	g = g.Again(t)
 	office := newV1(t, g)
+	office.forms[id] = "f"
 	if errs, err := office.Submit(ctx, id, form.Values{"region": "eu", "password": typedPassword}); err != nil || len(errs) > 0 {
 		t.Fatal(errs, err)
 	}

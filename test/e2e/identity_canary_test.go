@@ -125,7 +125,7 @@ func TestCanarySecretsStayHidden(t *testing.T) {
 		took(v.do(http.MethodPost, a.ask, url.Values{"token": {secret}, "action": {secret}}))
 	}
 	v := &visitor{t: t, base: g.base, cookies: map[string]string{}}
-	back := g.approve(v.get("/signin").header.Get("Location"), "ann")
+	back := g.Approve(v.get("/signin").header.Get("Location"), "ann")
 	secrets["code"] = back.Query().Get("code")
 	took(v.get(back.RequestURI()))
 	took(v.get(back.RequestURI()))
@@ -146,7 +146,7 @@ func TestCanarySecretsStayHidden(t *testing.T) {
 	took(v.do(http.MethodPost, "/signout", nil))
 	g.Rewrite(t, "identity: { keys: { robot: { key: "+nobodysKey+", subject: x } } }\nnonsense: true\nbackends: {}\n")
 	g.WaitLog(t, "the old one stays in force")
-	g.Rewrite(t, "identity:\n  issuers:\n    corp: { url: \""+g.issuer.URL+"\", client_id: pages, client_secret: "+clientSecret+" }\n  keys: { robot: { key: "+nobodysKey+" } }\nbackends:\n"+backends)
+	g.Rewrite(t, "identity:\n  issuers:\n    corp: { url: \""+g.Issuer.URL+"\", client_id: pages, client_secret: "+clientSecret+" }\n  keys: { robot: { key: "+nobodysKey+" } }\nbackends:\n"+backends)
 	g.WaitLog(t, "configuration reloaded")
 
 	shown := map[string]string{"bodies": bodies.String(), "status socket": status(t, g)}

@@ -44,24 +44,22 @@ func live(t *testing.T, g *guarded) *things {
 	}
 	flow := &visitor{t: t, base: g.base, cookies: map[string]string{}}
 	at, _ := url.Parse(flow.get("/signin").header.Get("Location"))
-	g.issuer.mu.Lock()
-	id := g.ids[len(g.ids)-1]
-	g.issuer.mu.Unlock()
+	id := g.LastID()
 
 	claims := func(audience string, more map[string]any) string {
-		return g.sign("at+jwt", g.claims("ann", audience, more))
+		return g.Sign("at+jwt", g.Claims("ann", audience, more))
 	}
 	a.others = map[string]string{
 		"ID token":                     id,
-		"ID token for this resource":   g.sign("JWT", g.claims("ann", g.Gateway.URL, map[string]any{"nonce": "n", "at_hash": "h"})),
+		"ID token for this resource":   g.Sign("JWT", g.Claims("ann", g.Gateway.URL, map[string]any{"nonce": "n", "at_hash": "h"})),
 		"opaque access token":          "canary-opaque-access-token-77aa",
 		"refresh token":                "canary-refresh-token-" + random(),
-		"logout token":                 g.sign("logout+jwt", g.claims("ann", g.Gateway.URL, map[string]any{"events": map[string]any{}})),
+		"logout token":                 g.Sign("logout+jwt", g.Claims("ann", g.Gateway.URL, map[string]any{"events": map[string]any{}})),
 		"token for another audience":   claims("https://elsewhere.example/mcp", nil),
 		"token for the pages' address": claims(g.base, nil),
 		"token for a longer address":   claims(g.Gateway.URL+"/one", nil),
 		"expired token":                claims(g.Gateway.URL, map[string]any{"exp": 1_700_000_000}),
-		"token of another issuer":      newIssuer(t).sign("at+jwt", g.claims("ann", g.Gateway.URL, nil)),
+		"token of another issuer":      rig.NewIssuer(t).Sign("at+jwt", g.Claims("ann", g.Gateway.URL, nil)),
 		"token with a changed subject": changed(a.token, g.token("bob")),
 		"MCP session id":               a.session,
 		"question id":                  strings.Trim(string(q.Field(q.ID)), `"`),
@@ -228,7 +226,7 @@ func TestChallengeAndMetadata(t *testing.T) {
 	g := guard(t, "", "  one: { url: "+newAsker(t).URL+" }\n")
 	for _, path := range []string{"", "/mcp", "/mcp/one"} {
 		r := send(t, newRequest(t, http.MethodGet, g.base+"/.well-known/oauth-protected-resource"+path, "", "Origin", "https://app.example"))
-		want := `{"resource":"` + g.Gateway.URL + `","authorization_servers":["` + g.issuer.URL + `"],"bearer_methods_supported":["header"],"resource_name":"Answerback"}`
+		want := `{"resource":"` + g.Gateway.URL + `","authorization_servers":["` + g.Issuer.URL + `"],"bearer_methods_supported":["header"],"resource_name":"Answerback"}`
 		equal(t, "the metadata at "+path, r.body, want)
 		equal(t, "who may read it", r.header.Get("Access-Control-Allow-Origin")+r.header.Get("Access-Control-Allow-Credentials"), "*")
 	}
@@ -281,7 +279,7 @@ func TestAnsweringTakesAScope(t *testing.T) {
 	q := s.Next()
 	id := strings.TrimSuffix(path.Base(member(q, q.Params, "url")), `"`)
 	with := func(scope string) string {
-		return "Bearer " + g.sign("at+jwt", g.claims("ann", g.Gateway.URL, map[string]any{"scope": scope}))
+		return "Bearer " + g.Sign("at+jwt", g.Claims("ann", g.Gateway.URL, map[string]any{"scope": scope}))
 	}
 	answer := func(authorization string) reply {
 		return send(t, newRequest(t, http.MethodPost, g.base+"/v1/asks/"+id+"/answer", `{"action":"accept","content":{}}`,

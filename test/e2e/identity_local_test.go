@@ -105,7 +105,7 @@ func TestAttackSignIn(t *testing.T) {
 	begin := func(t *testing.T) (*visitor, *url.URL) {
 		t.Helper()
 		v := &visitor{t: t, base: g.base, cookies: map[string]string{}}
-		return v, g.approve(v.get("/signin?return=%2F").header.Get("Location"), "ann")
+		return v, g.Approve(v.get("/signin?return=%2F").header.Get("Location"), "ann")
 	}
 	with := func(u *url.URL, name string, values ...string) *url.URL {
 		c, q := *u, u.Query()
@@ -126,10 +126,10 @@ func TestAttackSignIn(t *testing.T) {
 		},
 		"mix-up: no issuer": func(_ *testing.T, v *visitor, back *url.URL) (*visitor, *url.URL) { return v, with(back, "iss") },
 		"mix-up: two issuers": func(_ *testing.T, v *visitor, back *url.URL) (*visitor, *url.URL) {
-			return v, with(back, "iss", g.issuer.URL, "x")
+			return v, with(back, "iss", g.Issuer.URL, "x")
 		},
 		"mix-up: a slash too many": func(_ *testing.T, v *visitor, back *url.URL) (*visitor, *url.URL) {
-			return v, with(back, "iss", g.issuer.URL+"/")
+			return v, with(back, "iss", g.Issuer.URL+"/")
 		},
 		"another code": func(_ *testing.T, v *visitor, back *url.URL) (*visitor, *url.URL) {
 			return v, with(back, "code", "made-up")
@@ -188,7 +188,7 @@ func TestAttackSignIn(t *testing.T) {
 	} {
 		t.Run("open redirect to "+to, func(t *testing.T) {
 			v := &visitor{t: t, base: g.base, cookies: map[string]string{}}
-			back := g.approve(v.get("/signin?"+url.Values{"return": {to}}.Encode()).header.Get("Location"), "ann")
+			back := g.Approve(v.get("/signin?"+url.Values{"return": {to}}.Encode()).header.Get("Location"), "ann")
 			if r := v.get(back.RequestURI()); r.status != http.StatusSeeOther || r.header.Get("Location") != "/" {
 				t.Errorf("got %d to %q", r.status, r.header.Get("Location"))
 			}
@@ -196,7 +196,7 @@ func TestAttackSignIn(t *testing.T) {
 	}
 	// The controls: all of it untouched, and a way back that is one.
 	v := &visitor{t: t, base: g.base, cookies: map[string]string{}}
-	back := g.approve(v.get("/signin?return=%2Fasks%2Fx").header.Get("Location"), "ann")
+	back := g.Approve(v.get("/signin?return=%2Fasks%2Fx").header.Get("Location"), "ann")
 	if r := v.get(back.RequestURI()); r.status != http.StatusSeeOther || r.header.Get("Location") != "/asks/x" {
 		t.Errorf("control: %d to %q: %s", r.status, r.header.Get("Location"), r.body)
 	}

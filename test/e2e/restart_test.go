@@ -34,6 +34,9 @@ func resumable(t *testing.T, runs *atomic.Int64) string {
 		name, _ := got.Content["name"].(string)
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: got.Action + " " + name}}}, nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "session"}, func(_ context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: req.Session.ID()}}}, nil, nil
+	})
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{EventStore: sdk.NewMemoryEventStore(nil)})
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

@@ -18,7 +18,7 @@ type program struct {
 	err  error
 }
 
-var gatewayBinary, plantedBinary, peerBinary program
+var gatewayBinary, plantedBinary, peerBinary, crowdBinary program
 
 // Binary gives the path of the gateway's binary: the one that the
 // environment names (ANSWERBACK_BIN), or one built for this test run. Cleanup
@@ -44,7 +44,7 @@ func StdioPeer(t testing.TB) string {
 
 // Cleanup removes what was built. Call it at the end of TestMain.
 func Cleanup() {
-	for _, p := range []*program{&gatewayBinary, &plantedBinary, &peerBinary} {
+	for _, p := range []*program{&gatewayBinary, &plantedBinary, &peerBinary, &crowdBinary} {
 		if p.dir != "" {
 			os.RemoveAll(p.dir)
 		}

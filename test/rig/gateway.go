@@ -57,6 +57,16 @@ func StartPlanted(t testing.TB, bug, yaml string) *Gateway {
 	})
 }
 
+// StartEnv is Start with further environment variables, each as NAME=value.
+func StartEnv(t testing.TB, env []string, yaml string) *Gateway {
+	t.Helper()
+	return write(t, yaml, func(t testing.TB, file string) *Gateway {
+		cmd := command(t, "serve", "--config", file)
+		cmd.Env = append(cmd.Env, env...)
+		return start(t, cmd, file)
+	})
+}
+
 // write makes a configuration file and starts a gateway with it.
 func write(t testing.TB, yaml string, start func(t testing.TB, file string) *Gateway) *Gateway {
 	t.Helper()
@@ -251,7 +261,12 @@ func Write(t testing.TB, file, text string) {
 // It is for what the gateway says nowhere: goroutine counts, memory, logs.
 func Eventually(t testing.TB, cond func() bool, otherwise string) {
 	t.Helper()
-	deadline := time.NewTimer(Patience)
+	within(t, Patience, cond, otherwise)
+}
+
+func within(t testing.TB, limit time.Duration, cond func() bool, otherwise string) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

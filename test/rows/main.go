@@ -1,9 +1,16 @@
 // Command rows checks the pages that say what holds against what was really
-// tested: docs/requirements.md and docs/bridging.md. It fails when a
-// requirement or a rule is missing from its table, and when a test that a page
+// tested. docs/evidence/requirements.md has the requirements,
+// docs/evidence/seeds.md the places of the documents that they come from,
+// docs/bridging.md the rules of bridging and docs/guarantees.md the guarantees.
+// The command fails when a requirement, a place, a rule or a guarantee has no
+// row, when a row names one that does not exist, and when a test that a page
 // names does not exist, did not run, was skipped or failed.
 //
-//	rows [-requirements FILE] [-rules FILE] .out/*.json
+//	rows [-seeds DIR] .out/*.json
+//	rows [-seeds DIR] -index >test/rows/places.txt
+//
+// The seed documents are not part of the repository. Where they lie beside the
+// checkout, the committed index of their places is compared with them.
 //
 // It is run from the root of the module.
 package main
@@ -25,13 +32,33 @@ const module = "github.com/answerback/answerback"
 var ids string
 
 func main() {
-	requirements := flag.String("requirements", "docs/requirements.md", "the table of requirements")
-	rules := flag.String("rules", "docs/bridging.md", "the tables of rules")
+	seeds := flag.String("seeds", "../shared/seeds", "the directory of the seed documents")
+	write := flag.Bool("index", false, "print the places of the seed documents and check nothing")
 	flag.Parse()
-	os.Exit(run(os.Stdout, ".", []page{
-		{*requirements, func(text string) ([]row, []string) { return requirementRows(text, strings.Fields(ids)) }},
-		{*rules, func(text string) ([]row, []string) { return ruleRows(text, ruleIDs()) }},
-	}, flag.Args()))
+	if *write {
+		places, _, err := readSeeds(os.DirFS(*seeds))
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "rows: reading the seeds in %s: %v\n", *seeds, err)
+			os.Exit(1)
+		}
+		fmt.Println(strings.Join(places, "\n"))
+		return
+	}
+	ids, places := strings.Fields(ids), indexed()
+	code := run(os.Stdout, ".", []page{
+		{"docs/evidence/requirements.md", func(text string) ([]row, []string) { return requirementRows(text, ids, places) }},
+		{"docs/evidence/seeds.md", func(text string) ([]row, []string) { return seedRows(text, places, ids) }},
+		{"docs/bridging.md", func(text string) ([]row, []string) { return ruleRows(text, ruleIDs()) }},
+		{"docs/guarantees.md", func(text string) ([]row, []string) { return guaranteeRows(text, guaranteeIDs()) }},
+	}, flag.Args())
+	said, problems := compareIndex(".", *seeds, places)
+	for _, p := range problems {
+		fmt.Println("seeds:", p)
+	}
+	if said != "" {
+		fmt.Println(said)
+	}
+	os.Exit(max(code, min(len(problems), 1)))
 }
 
 // page is a page with rows, and how they are read.
@@ -56,7 +83,7 @@ func run(w io.Writer, root string, pages []page, logs []string) int {
 		rows, wrong := p.parse(string(text))
 		for _, r := range rows {
 			switch {
-			case r.id == elsewhere:
+			case r.place || r.id == elsewhere:
 			case r.held:
 				held++
 			default:

@@ -12,11 +12,13 @@ import (
 	"github.com/answerback/answerback/test/internal/testlog"
 )
 
-// row is one requirement or rule: its id, whether it is held, and the tests
-// that hold it, each as package/path.TestName or package/path.TestName/subtest.
+// row is one requirement, rule, guarantee or place: its id, whether it is held,
+// and the tests that hold it, each as package/path.TestName or
+// package/path.TestName/subtest.
 type row struct {
 	id    string
 	held  bool
+	place bool // a place of a seed, which is neither held nor open
 	tests []string
 }
 
@@ -26,26 +28,51 @@ const elsewhere = "text"
 var (
 	requirementID = regexp.MustCompile(`^[A-Z]+[0-9]+$`)
 	ruleID        = regexp.MustCompile(`^[0-9]+$`)
+	guaranteeAt   = regexp.MustCompile(`^## (P[0-9]+) [^:]+: (held|not yet)$`)
 	testName      = regexp.MustCompile(`^([a-z0-9/_-]+)\.((?:Test|Fuzz|Example)[^/\s]*)(/\S+)?$`)
 	quotedTest    = regexp.MustCompile("`([a-z0-9/_-]+\\.(?:Test|Fuzz|Example)[^`\\s]*)`")
 )
 
-// requirementRows reads the table of requirements, id, state and tests, and
-// says what is wrong with it as such.
-func requirementRows(text string, want []string) (rows []row, problems []string) {
-	table, problems := tableRows(text, requirementID, "id, state, tests")
-	for _, l := range table {
+// requirementRows reads the two tables of each group of requirements: id,
+// demand, source, what is done and state; and id and tests. It reports what is
+// wrong with the tables as such. A source may name places of the seeds.
+func requirementRows(text string, want, places []string) (rows []row, problems []string) {
+	var demands, tests []line
+	for _, l := range tableLines(text) {
+		switch {
+		case !requirementID.MatchString(l.id):
+		case len(l.cells) == 5:
+			demands = append(demands, l)
+		case len(l.cells) == 2:
+			tests = append(tests, l)
+		default:
+			problems = append(problems, l.problem("has %d cells, want 5 (id, demand, source, what we do, state) or 2 (id, tests)", len(l.cells)))
+		}
+	}
+	for _, l := range demands {
 		r := row{id: l.id}
-		switch state := strings.TrimSpace(l.cells[1]); state {
+		for i, what := range []string{"demand", "source", "account of what we do"} {
+			if strings.TrimSpace(l.cells[i+1]) == "" {
+				problems = append(problems, l.problem("has no %s", what))
+			}
+		}
+		for _, m := range placeInRow.FindAllStringSubmatch(l.cells[2], -1) {
+			if !slices.Contains(places, m[1]) {
+				problems = append(problems, l.problem("no seed has the place %q", m[1]))
+			}
+		}
+		switch state := strings.TrimSpace(l.cells[4]); state {
 		case "held":
 			r.held = true
 		case "open":
 		default:
 			problems = append(problems, l.problem("state is %q, want held or open", state))
 		}
-		for t := range strings.SplitSeq(l.cells[2], ",") {
-			if t = strings.Trim(strings.TrimSpace(t), "`"); t != "" {
-				r.tests = append(r.tests, t)
+		if at := slices.IndexFunc(tests, func(t line) bool { return t.id == l.id }); at >= 0 {
+			for t := range strings.SplitSeq(tests[at].cells[1], ",") {
+				if t = strings.Trim(strings.TrimSpace(t), "`"); t != "" {
+					r.tests = append(r.tests, t)
+				}
 			}
 		}
 		if r.held && len(r.tests) == 0 {
@@ -53,7 +80,11 @@ func requirementRows(text string, want []string) (rows []row, problems []string)
 		}
 		rows = append(rows, r)
 	}
-	return rows, append(problems, complete(table, want)...)
+	problems = append(problems, complete(demands, want)...)
+	for _, p := range complete(tests, want) {
+		problems = append(problems, "table of tests: "+p)
+	}
+	return rows, problems
 }
 
 // ruleRows reads the tables of rules, number, what holds and tests, and says
@@ -89,6 +120,34 @@ func ruleIDs() []string {
 	return ids
 }
 
+// guaranteeRows reads the guarantees: a section for each, whose heading says
+// whether it holds, and the tests that its text names. The tests named above
+// the first section are a row of their own.
+func guaranteeRows(text string, want []string) (rows []row, problems []string) {
+	var headings []line
+	current := row{id: elsewhere}
+	for n, s := range strings.Split(text, "\n") {
+		if m := guaranteeAt.FindStringSubmatch(s); m != nil {
+			rows = append(rows, current)
+			current = row{id: m[1], held: m[2] == "held"}
+			headings = append(headings, line{number: n + 1, id: m[1]})
+		} else if strings.HasPrefix(s, "## ") {
+			problems = append(problems, fmt.Sprintf("line %d: %q is not of the form: P1 Name: held, or P1 Name: not yet", n+1, s))
+		}
+		current.tests = append(current.tests, quoted(s)...)
+	}
+	rows = append(rows, current)
+	for _, r := range rows {
+		if r.held && len(r.tests) == 0 {
+			problems = append(problems, "row "+r.id+": is held, but names no test")
+		}
+	}
+	return rows, append(problems, complete(headings, want)...)
+}
+
+// guaranteeIDs are the names of the guarantees.
+func guaranteeIDs() []string { return strings.Fields("P1 P2 P3 P4 P5 P6 P7 P8 P9") }
+
 func quoted(text string) (tests []string) {
 	for _, m := range quotedTest.FindAllStringSubmatch(text, -1) {
 		tests = append(tests, m[1])
@@ -108,17 +167,27 @@ func (l line) problem(format string, args ...any) string {
 	return fmt.Sprintf("line %d, row %s: ", l.number, l.id) + fmt.Sprintf(format, args...)
 }
 
+// tableLines gives the lines of all tables.
+func tableLines(text string) (table []line) {
+	for n, s := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(s, "|") {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(s), "|"), "|"), "|")
+		table = append(table, line{number: n + 1, id: strings.TrimSpace(cells[0]), cells: cells, text: s})
+	}
+	return table
+}
+
 // tableRows gives the rows whose first cell is an id. Each must have the
 // columns named.
 func tableRows(text string, id *regexp.Regexp, columns string) (table []line, problems []string) {
-	for n, s := range strings.Split(text, "\n") {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(s), "|"), "|")
-		l := line{number: n + 1, id: strings.TrimSpace(cells[0]), cells: cells, text: s}
-		if !strings.HasPrefix(s, "|") || !id.MatchString(l.id) {
+	for _, l := range tableLines(text) {
+		if !id.MatchString(l.id) {
 			continue
 		}
-		if want := strings.Count(columns, ",") + 1; len(cells) != want {
-			problems = append(problems, l.problem("has %d cells, want %d: %s", len(cells), want, columns))
+		if want := strings.Count(columns, ",") + 1; len(l.cells) != want {
+			problems = append(problems, l.problem("has %d cells, want %d: %s", len(l.cells), want, columns))
 			continue
 		}
 		table = append(table, l)
@@ -170,7 +239,7 @@ func checkTest(root, name string, log *testlog.Log) string {
 	result, ran := log.Results[id]
 	switch {
 	case !ran:
-		return "did not run; run make, make conformance, make e2e and make matrix first"
+		return "did not run; run make and the door of its package (conformance, e2e, matrix, browser, crash) first"
 	case result == testlog.Failed:
 		return "failed"
 	case result == testlog.Skipped:

@@ -9,31 +9,68 @@ import (
 )
 
 func TestRequirementRows(t *testing.T) {
+	const good = "| id | demand | from | what we do | state |\n|---|---|---|---|---|\n" +
+		"| E1 | Truth. | `000#One` | It tells. | held |\n| E2 | More. | MCP | Nothing. | open |\n" +
+		"| id | tests |\n|---|---|\n| E1 | `internal/a.TestA`, internal/b.TestB/sub |\n| E2 | |\n"
 	for _, c := range []struct {
-		name, text, want string
+		name, old, new, want string
 	}{
-		{"fine", "| id | state | tests |\n|---|---|---|\n| E1 | held | `internal/a.TestA`, internal/b.TestB/sub |\n| E2 | open | |", ""},
-		{"missing", "| E1 | open | |", "row E2: missing"},
-		{"twice", "| E1 | open | |\n| E1 | open | |\n| E2 | open | |", "line 2, row E1: stands there twice"},
-		{"unknown", "| E1 | open | |\n| E2 | open | |\n| Z9 | open | |", "row Z9: is none that is known"},
-		{"state", "| E1 | done | |\n| E2 | open | |", `row E1: state is "done"`},
-		{"held by nothing", "| E1 | held | |\n| E2 | open | |", "row E1: is held, but names no test"},
-		{"cells", "| E1 | held |\n| E2 | open | |", "row E1: has 2 cells"},
+		{"fine", "", "", ""},
+		{"missing", "| E2 | More.", "| - | More.", "row E2: missing"},
+		{"missing tests", "| E2 | |", "", "table of tests: row E2: missing"},
+		{"twice", "| E2 | More.", "| E1 | More.", "line 4, row E1: stands there twice"},
+		{"tests twice", "| E2 | |", "| E1 | |", "table of tests: line 8, row E1: stands there twice"},
+		{"unknown", "| E2 | More.", "| Z9 | More.", "row Z9: is none that is known"},
+		{"state", "| held |", "| done |", `row E1: state is "done"`},
+		{"held by nothing", "| E1 | `internal/a.TestA`, internal/b.TestB/sub |", "| E1 | |", "row E1: is held, but names no test"},
+		{"cells", "| More. | MCP", "| More.", "row E2: has 4 cells"},
+		{"no demand", "| Truth. |", "| |", "row E1: has no demand"},
+		{"no source", "| MCP |", "| |", "row E2: has no source"},
+		{"no account", "| Nothing. |", "| |", "row E2: has no account of what we do"},
+		{"place", "`000#One`", "`000#Two`", `row E1: no seed has the place "000#Two"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, problems := requirementRows(c.text, []string{"E1", "E2"})
+			_, problems := requirementRows(strings.Replace(good, c.old, c.new, 1), []string{"E1", "E2"}, []string{"000#One"})
 			got := strings.Join(problems, "\n")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got problems %q, want %q", got, c.want)
 			}
 		})
 	}
+	rows, _ := requirementRows(good, []string{"E1", "E2"}, nil)
+	if len(rows) != 2 || strings.Join(rows[0].tests, " ") != "internal/a.TestA internal/b.TestB/sub" {
+		t.Errorf("got %+v", rows)
+	}
 }
 
-func TestRequirementRowsHaveTests(t *testing.T) {
-	rows, _ := requirementRows("| E1 | held | `internal/a.TestA`, internal/b.TestB/sub_one |", []string{"E1"})
-	if len(rows) != 1 || strings.Join(rows[0].tests, " ") != "internal/a.TestA internal/b.TestB/sub_one" {
-		t.Errorf("got %+v", rows)
+func TestGuaranteeRows(t *testing.T) {
+	const good = "# Guarantees\n\nSee `test/crash.TestAll`.\n\n## P1 Kept: held\n\n- `internal/a.TestA`: kept.\n\n" +
+		"Limits: `internal/b.TestB`.\n\n## P2 Bounded: not yet\n\nMissing: all.\n"
+	for _, c := range []struct {
+		name, old, new, want string
+	}{
+		{"fine", "", "", ""},
+		{"missing", "## P2 Bounded: not yet", "", "row P2: missing"},
+		{"twice", "## P2 B", "## P1 B", "line 11, row P1: stands there twice"},
+		{"unknown", "## P2 B", "## P7 B", "row P7: is none that is known"},
+		{"state", "Kept: held", "Kept: mostly", "line 5: "},
+		{"held by nothing", "Bounded: not yet", "Bounded: held", "row P2: is held, but names no test"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, problems := guaranteeRows(strings.Replace(good, c.old, c.new, 1), []string{"P1", "P2"})
+			got := strings.Join(problems, "\n")
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got problems %q, want %q", got, c.want)
+			}
+		})
+	}
+	rows, _ := guaranteeRows(good, []string{"P1", "P2"})
+	var got []string
+	for _, r := range rows {
+		got = append(got, r.id+" "+strings.Join(r.tests, " "))
+	}
+	if want := "text test/crash.TestAll; P1 internal/a.TestA internal/b.TestB; P2 "; strings.Join(got, "; ") != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -119,14 +156,14 @@ func TestRun(t *testing.T) {
 		"rule internal/a.TestIdle":    "did not run",
 	} {
 		t.Run(test, func(t *testing.T) {
-			requirements := write("requirements.md", "| E1 | held | "+test+" |\n")
+			requirements := write("requirements.md", "| E1 | Truth. | MCP | It tells. | held |\n| E1 | "+test+" |\n")
 			rules := write("rules.md", "| 1 | Once. | `internal/a.TestGood` |\n")
 			if strings.HasPrefix(test, "rule ") {
-				rules, requirements = write("rules.md", "| 1 | Once. | `"+test[5:]+"` |\n"), write("requirements.md", "| E1 | open | |\n")
+				rules, requirements = write("rules.md", "| 1 | Once. | `"+test[5:]+"` |\n"), write("requirements.md", "| E1 | Truth. | MCP | Nothing. | open |\n| E1 | |\n")
 			}
 			var w strings.Builder
 			code := run(&w, root, []page{
-				{requirements, func(text string) ([]row, []string) { return requirementRows(text, []string{"E1"}) }},
+				{requirements, func(text string) ([]row, []string) { return requirementRows(text, []string{"E1"}, nil) }},
 				{rules, func(text string) ([]row, []string) { return ruleRows(text, []string{"1"}) }},
 			}, []string{logFile})
 			if (code == 0) != (want == "") || !strings.Contains(w.String(), want) {

@@ -11,6 +11,12 @@ export interface Options {
     sampling?: boolean;
     /** What the front end calls itself, shown beside its questions. */
     client?: string;
+    /**
+     * The conversation that calls belong to. Its calls share sessions, and the
+     * state that servers keep in them. Without it there is one for each person
+     * and client.
+     */
+    conversation?: string;
     /** How often in a row a connection may fail before the call is given up; 8. */
     attempts?: number;
     /** Milliseconds before the first new attempt; what the gateway says, or 1000. */
@@ -23,6 +29,8 @@ export interface Start {
     /** The server to call; without it the tool is looked for in all. */
     backend?: string;
     _meta?: Record<string, unknown>;
+    /** In place of the conversation of the options. */
+    conversation?: string;
     /** The Idempotency-Key: the same key never runs the call twice. Made up where it is left out. */
     key?: string;
     /** Ends following the call, not the call: see Call.cancel. */

@@ -43,6 +43,7 @@ export class Call {
     #options;
     #start;
     #seen = 0;
+    #asked = new Set();
     #begun = false;
     constructor(options, start) {
         this.#options = options;
@@ -68,6 +69,8 @@ export class Call {
                         continue;
                     failures = 0;
                     const event = JSON.parse(message.data);
+                    if (this.#repeated(event))
+                        continue;
                     if (event.type === "call-started" && typeof event["callId"] === "string")
                         this.id = event["callId"];
                     yield event;
@@ -107,11 +110,22 @@ export class Call {
         this.#seen = n;
         return false;
     }
+    // repeated tells what a gateway that was restarted says again: that the call
+    // started, and what is still asked.
+    #repeated(event) {
+        if (event.type === "call-started")
+            return this.id !== undefined;
+        if (event.type !== "elicitation-request" && event.type !== "sampling-request")
+            return false;
+        const known = this.#asked.has(event["id"]);
+        this.#asked.add(event["id"]);
+        return known;
+    }
     // connect starts the call, or goes on with it where its id is known. Before
     // that the key alone makes sure that it is not started twice.
     async #connect() {
         const { elicitation, sampling, client } = this.#options;
-        const { name, backend, signal } = this.#start;
+        const { name, backend, signal, conversation = this.#options.conversation } = this.#start;
         const headers = { accept: "text/event-stream" };
         if (this.#seen > 0)
             headers["last-event-id"] = String(this.#seen);
@@ -123,7 +137,7 @@ export class Call {
         if (sampling)
             headers["x-supports-sampling"] = "true";
         const path = backend === undefined ? "/events/call" : `/events/${encodeURIComponent(backend)}/call`;
-        return this.#send("POST", path, headers, { name, arguments: this.#start.arguments, _meta: this.#start._meta, client }, signal);
+        return this.#send("POST", path, headers, { name, arguments: this.#start.arguments, _meta: this.#start._meta, client, conversation }, signal);
     }
     #at() {
         if (this.id === undefined)

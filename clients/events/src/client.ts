@@ -16,6 +16,12 @@ export interface Options {
   sampling?: boolean;
   /** What the front end calls itself, shown beside its questions. */
   client?: string;
+  /**
+   * The conversation that calls belong to. Its calls share sessions, and the
+   * state that servers keep in them. Without it there is one for each person
+   * and client.
+   */
+  conversation?: string;
   /** How often in a row a connection may fail before the call is given up; 8. */
   attempts?: number;
   /** Milliseconds before the first new attempt; what the gateway says, or 1000. */
@@ -29,6 +35,8 @@ export interface Start {
   /** The server to call; without it the tool is looked for in all. */
   backend?: string;
   _meta?: Record<string, unknown>;
+  /** In place of the conversation of the options. */
+  conversation?: string;
   /** The Idempotency-Key: the same key never runs the call twice. Made up where it is left out. */
   key?: string;
   /** Ends following the call, not the call: see Call.cancel. */
@@ -87,6 +95,7 @@ export class Call implements AsyncIterable<CallEvent> {
   #options: Options;
   #start: Start;
   #seen = 0;
+  #asked = new Set<unknown>();
   #begun = false;
 
   constructor(options: Options, start: Start) {
@@ -111,6 +120,7 @@ export class Call implements AsyncIterable<CallEvent> {
           if (message.data === undefined || this.#known(message.id)) continue;
           failures = 0;
           const event = JSON.parse(message.data) as CallEvent;
+          if (this.#repeated(event)) continue;
           if (event.type === "call-started" && typeof event["callId"] === "string") this.id = event["callId"];
           yield event;
           if (last.has(event.type)) return;
@@ -148,11 +158,21 @@ export class Call implements AsyncIterable<CallEvent> {
     return false;
   }
 
+  // repeated tells what a gateway that was restarted says again: that the call
+  // started, and what is still asked.
+  #repeated(event: CallEvent): boolean {
+    if (event.type === "call-started") return this.id !== undefined;
+    if (event.type !== "elicitation-request" && event.type !== "sampling-request") return false;
+    const known = this.#asked.has(event["id"]);
+    this.#asked.add(event["id"]);
+    return known;
+  }
+
   // connect starts the call, or goes on with it where its id is known. Before
   // that the key alone makes sure that it is not started twice.
   async #connect(): Promise<Response> {
     const { elicitation, sampling, client } = this.#options;
-    const { name, backend, signal } = this.#start;
+    const { name, backend, signal, conversation = this.#options.conversation } = this.#start;
     const headers: Record<string, string> = { accept: "text/event-stream" };
     if (this.#seen > 0) headers["last-event-id"] = String(this.#seen);
     if (this.id !== undefined) return this.#send("GET", this.#at(), headers, undefined, signal);
@@ -160,7 +180,7 @@ export class Call implements AsyncIterable<CallEvent> {
     if (elicitation) headers["x-supports-elicitation"] = "true";
     if (sampling) headers["x-supports-sampling"] = "true";
     const path = backend === undefined ? "/events/call" : `/events/${encodeURIComponent(backend)}/call`;
-    return this.#send("POST", path, headers, { name, arguments: this.#start.arguments, _meta: this.#start._meta, client }, signal);
+    return this.#send("POST", path, headers, { name, arguments: this.#start.arguments, _meta: this.#start._meta, client, conversation }, signal);
   }
 
   #at(): string {

@@ -72,6 +72,31 @@ test("a broken stream is gone on with, each event once", async () => {
   assert.equal(g.asked[0].headers["x-supports-elicitation"], "true");
 });
 
+test("what a restarted gateway says again is passed over", async () => {
+  const asks = (id) => ({ type: "elicitation-request", id, mode: "form", message: "m", backend: "one", deadline: 1 });
+  const base = 1794759215454668;
+  const lost = { type: "events-lost", after: 2 };
+  const g = gateway(
+    line(1, started) + line(2, asks("a")),
+    `event: events-lost\ndata: ${JSON.stringify(lost)}\n\n` + line(base, started) + line(base + 1, asks("a")) + line(base + 2, asks("b")),
+    line(base + 3, result),
+  );
+  const seen = await all(g.events().call({ name: "t" }));
+  assert.deepEqual(seen, [started, asks("a"), lost, asks("b"), result]);
+  assert.deepEqual(g.asked.map((a) => a.headers["last-event-id"]), [undefined, "2", String(base + 2)]);
+});
+
+test("a call belongs to a conversation", async () => {
+  const of = async (options, start) => {
+    const g = gateway(line(1, started) + line(2, result));
+    await all(g.events(options).call({ name: "t", ...start }));
+    return JSON.parse(g.asked[0].body).conversation;
+  };
+  assert.equal(await of({}, {}), undefined);
+  assert.equal(await of({ conversation: "a" }, {}), "a");
+  assert.equal(await of({ conversation: "a" }, { conversation: "b" }), "b");
+});
+
 test("a lost first response is asked for with the same key", async () => {
   const g = gateway("", ": nothing yet\n\n", line(1, started) + line(2, result));
   const call = g.events().call({ name: "t", backend: "one" });

@@ -59,7 +59,11 @@ type Config struct {
 	Budget *budget.Budget
 	// Ring seals resume handles. Without one no question can be resumed.
 	Ring *seal.Ring
-	Log  *slog.Logger // required
+	// Epoch counts the lives of the gateway: the ids of requests on a session
+	// from an earlier life begin beyond those of all earlier ones. Zero stands
+	// for a gateway that takes nothing up from an earlier life.
+	Epoch uint64
+	Log   *slog.Logger // required
 }
 
 // Limits bound what one server can make the gateway hold. Zero fields mean

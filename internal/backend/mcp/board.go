@@ -185,6 +185,12 @@ func (c *call) outcome() (wire.Message, *ask.Error, bool) {
 	return c.reply, c.err, c.settled
 }
 
+func (c *call) isSettled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.settled
+}
+
 func (c *call) notify(m *wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

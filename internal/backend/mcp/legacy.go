@@ -90,11 +90,11 @@ func (l *legacyLine) handshake(ctx context.Context, hello contract.Hello) error 
 	if err != nil {
 		return err
 	}
-	reply, err := l.exchange(ctx, contract.Outgoing{Msg: msg}, hello.Events, l.join)
+	reply, err := l.exchange(ctx, &contract.Outgoing{Msg: msg}, hello.Events, l.join)
 	if err != nil {
 		return err
 	}
-	if l.version, err = welcomed(l.name, &reply); err != nil {
+	if l.version, err = welcomed(l.name, reply); err != nil {
 		return err
 	}
 	l.welcome = reply.Msg
@@ -174,60 +174,66 @@ func (l *legacyLine) Welcome() wire.Message { return l.welcome }
 func (l *legacyLine) Done() <-chan struct{} { return l.life.Done() }
 
 func (l *legacyLine) Call(ctx context.Context, out contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
-	return l.exchange(ctx, out, sink, nil)
+	reply, err := l.exchange(ctx, &out, sink, nil)
+	return *reply, err
 }
 
 // exchange sends one request and reads until its final response. met sees the
-// headers of the response before its body is read.
-func (l *legacyLine) exchange(ctx context.Context, out contract.Outgoing, sink contract.Sink, met func(http.Header) *ask.Error) (contract.Reply, error) {
+// headers of the response before its body is read. A reply is always given; it
+// is a pointer, as everywhere below, because a call may wait here for hours
+// and keeps the stack that its frames need.
+func (l *legacyLine) exchange(ctx context.Context, out *contract.Outgoing, sink contract.Sink, met func(http.Header) *ask.Error) (*contract.Reply, error) {
 	// The request ends with the line or with its caller, but a caller that
 	// leaves must not keep the connection from being used again.
 	rctx, cancel := context.WithCancelCause(l.life)
 	c, err := l.open(ctx, out.Msg, sink, func() { cancel(errElsewhere) })
 	if err != nil {
 		cancel(nil)
-		return contract.Reply{}, err
+		return &contract.Reply{}, err
 	}
 	s := &stream{line: l, call: c, ctx: rctx, cancel: cancel, retry: -1}
-	return s.conduct(ctx, func() (contract.Reply, error) { return s.run(&out, met) })
+	return s.conduct(ctx, func() error { return s.run(out, met) })
 }
 
 // conduct reads a call to its end, by read, and closes it.
-func (s *stream) conduct(ctx context.Context, read func() (contract.Reply, error)) (contract.Reply, error) {
+func (s *stream) conduct(ctx context.Context, read func() error) (*contract.Reply, error) {
 	l, c := s.line, s.call
 	stop := context.AfterFunc(ctx, func() {
 		l.tellCancelled(c, context.Cause(ctx))
 		s.cancel(errLeft)
 	})
-	reply, err := read()
+	err := read()
 	if err != nil {
-		reply, err = l.reason(c, reply, err)
+		err = s.reason(err)
 		s.cancel(nil)
 	}
 	if !stop() && ctx.Err() != nil {
 		// The server was told that nobody waits any more, so what it says
 		// now is about that.
-		reply, err = contract.Reply{}, context.Cause(ctx)
+		s.reply, err = contract.Reply{}, context.Cause(ctx)
 	}
 	if errors.Is(context.Cause(ctx), contract.ErrSuspended) {
 		l.left.Store(true)
 	}
 	l.close(c, l.ended(err))
-	return reply, err
+	return &s.reply, err
 }
 
-// reason finds out why a call got no response on its own stream.
-func (l *legacyLine) reason(c *call, reply contract.Reply, err error) (contract.Reply, error) {
+// reason finds out why a call got no response on its own stream: it may have
+// one from another.
+func (s *stream) reason(err error) error {
+	l, c := s.line, s.call
 	if m, fault, ok := c.outcome(); ok {
 		if fault != nil {
-			return reply, fault
+			return fault
 		}
-		return contract.Reply{Msg: m, Status: http.StatusOK}, nil
+		s.reply = contract.Reply{Msg: m, Status: http.StatusOK}
+		return nil
 	}
 	if l.life.Err() != nil {
-		return reply, inFlight(l.name, c.method, l.why())
+		return inFlight(l.name, c.method, l.why())
 	}
-	return reply, err
+	return err
 }
 
 // inFlight is the error of a call whose line died under it.

@@ -86,18 +86,36 @@ func (q *question) public() *contract.Question {
 func (b *board) admit(q *question) (*ask.Error, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if len(b.asked) >= b.limits.Questions && !b.knows(q) {
+		return ask.Errorf(ask.TooManyOpen, "This session has as many open questions as it may have."), false
+	}
+	return nil, b.put(q)
+}
+
+// readmit is admit for a question from before a restart, whatever the limit
+// says now.
+func (b *board) readmit(q *question) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.put(q)
+}
+
+// knows reports whether a question is open, or was. The board is locked.
+func (b *board) knows(q *question) bool {
+	return b.asked[q.key] != nil || slices.Contains(b.seen, q.key)
+}
+
+// put takes a question that is new. The board is locked.
+func (b *board) put(q *question) bool {
+	if b.knows(q) {
+		return false
+	}
 	if b.asked == nil {
 		b.asked = make(map[string]*question)
 	}
-	switch {
-	case b.asked[q.key] != nil || slices.Contains(b.seen, q.key):
-		return nil, false
-	case len(b.asked) >= b.limits.Questions:
-		return ask.Errorf(ask.TooManyOpen, "This session has as many open questions as it may have."), false
-	}
 	b.remember(q.key)
 	b.asked[q.key] = q
-	return nil, true
+	return true
 }
 
 // remember notes that an id was asked with. The board is locked.

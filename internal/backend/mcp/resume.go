@@ -82,19 +82,23 @@ func (b *Backend) rejoin(hello contract.Hello, at *blocked) (*legacyLine, error)
 	l := b.newLegacyLine(hello)
 	l.session, l.version = at.Session, at.Version
 	l.identify()
-	// Ids are unique in a session. Those of this life of it are beyond any
-	// of an earlier one's.
-	l.next.Store((at.Call>>lifeBits + 1) << lifeBits)
+	// Ids are unique in a session. Those of this life of the gateway are
+	// beyond any of an earlier one's.
+	l.next.Store(max(int64(b.cfg.Epoch%maxLives), at.Call>>lifeBits+1) << lifeBits)
 	l.up.Store(true)
 	b.sessions[at.Session] = l
 	b.lines[l] = struct{}{}
 	return l, nil
 }
 
-// lifeBits are the bits of an id that count the calls of one life of a
-// session. What is above them counts the lives, and fits what JSON numbers
-// can hold everywhere.
-const lifeBits = 32
+const (
+	// lifeBits are the bits of an id that count the calls of one life of the
+	// gateway. What is above them is its epoch.
+	lifeBits = 32
+	// maxLives keeps ids within the 53 bits that JSON numbers can hold
+	// everywhere.
+	maxLives = 1 << (53 - lifeBits)
+)
 
 // takeUp puts a call of an earlier life, and what was asked in it, back on
 // the board.
@@ -119,7 +123,7 @@ func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resume
 	r := &contract.Resumed{Line: l}
 	for _, at := range all {
 		q := l.newQuestion(at.Asked, at.Question, at.Progress, []*call{c})
-		if _, ok := l.admit(q); !ok {
+		if !l.readmit(q) {
 			q.leave(nil)
 			cancel(nil)
 			err := ask.Errorf(ask.BackendLost, "The question is being asked already.")
@@ -131,7 +135,8 @@ func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resume
 	}
 	s := &stream{line: l, call: c, ctx: rctx, cancel: cancel, cursor: last.Cursor, retry: -1}
 	r.Wait = func(ctx context.Context) (contract.Reply, error) {
-		return s.conduct(ctx, func() (contract.Reply, error) { return s.follow(nil) })
+		reply, err := s.conduct(ctx, func() error { return s.follow(nil) })
+		return *reply, err
 	}
 	return r, nil
 }

@@ -15,38 +15,35 @@ const maxBatch = 1000
 
 // inbound takes what came in one frame: a message, or a batch of them. own is
 // the call on whose stream it came, nil for a stream of the whole line. It
-// gives own's final response when that was in it. Bytes are used only until
-// it returns, but for that response, which shares them.
-func (b *board) inbound(frame []byte, own *call, cursor string) (wire.Message, bool) {
-	var final wire.Message
-	var found bool
+// gives own's final response when that was in it, else nil. Bytes are used only
+// until it returns, but for that response, which shares them.
+func (b *board) inbound(frame []byte, own *call, cursor string) (final *wire.Message) {
 	if !wire.IsBatch(frame) {
 		return b.one(frame, own, cursor)
 	}
 	parts, err := wire.Batch(frame, b.scan(), maxBatch)
 	if err != nil {
 		b.unread(frame, err, own)
-		return final, false
+		return nil
 	}
 	for _, part := range parts {
-		if m, ok := b.one(part, own, cursor); ok {
-			final, found = m, true
+		if m := b.one(part, own, cursor); m != nil {
+			final = m
 		}
 	}
-	return final, found
+	return final
 }
 
-func (b *board) one(raw []byte, own *call, cursor string) (wire.Message, bool) {
-	m, err := wire.Scan(raw, b.scan())
-	if err != nil {
-		b.unread(raw, err, own)
-		return wire.Message{}, false
+func (b *board) one(raw []byte, own *call, cursor string) *wire.Message {
+	m := b.read(raw, own)
+	if m == nil {
+		return nil
 	}
 	switch m.Kind {
 	case wire.Request:
-		b.ask(&m, own, cursor)
+		b.ask(m, own, cursor)
 	case wire.Notification:
-		b.notify(&m, own)
+		b.notify(m, own)
 	default:
 		c := b.find(m.Field(m.ID))
 		if c == nil {
@@ -55,11 +52,22 @@ func (b *board) one(raw []byte, own *call, cursor string) (wire.Message, bool) {
 		}
 		m = c.restoreSubscription(m)
 		if c == own {
-			return m, true
+			return m
 		}
-		c.settleOwn(b.name, &m)
+		c.settleOwn(b.name, m)
 	}
-	return wire.Message{}, false
+	return nil
+}
+
+// read scans a message; nil where it could not be read. It is apart from what
+// comes after it, which then does not have the scanner's frame below it.
+func (b *board) read(raw []byte, own *call) *wire.Message {
+	m, err := wire.Scan(raw, b.scan())
+	if err != nil {
+		b.unread(raw, err, own)
+		return nil
+	}
+	return &m
 }
 
 func (b *board) scan() wire.Limits { return wire.Limits{Bytes: b.limits.MessageBytes} }
@@ -102,7 +110,7 @@ func kindOfHead(head []byte) int {
 	if len(head) == 0 || head[0] != '{' && head[0] != '[' {
 		return headNoise
 	}
-	for m := range wire.Members(head, wire.Span{End: len(head)}) {
+	for m := range wire.Members(head, wire.Whole(head)) {
 		if key, _ := wire.Unquote(m.Key.Of(head)); key == "method" {
 			return headAsks
 		}
@@ -163,15 +171,15 @@ func (b *board) cancelled(m *wire.Message) {
 
 // restoreSubscription puts the client's id back where a final response
 // repeats it as the id of a subscription.
-func (c *call) restoreSubscription(m wire.Message) wire.Message {
+func (c *call) restoreSubscription(m *wire.Message) *wire.Message {
 	if m.ResultMetaSubscription.IsZero() {
 		return m
 	}
 	if n, ok := number(m.Field(m.ResultMetaSubscription)); !ok || n != c.id {
 		return m
 	}
-	if n, ok := replaced(&m, m.ResultMetaSubscription, c.own); ok {
-		return n
+	if n, ok := replaced(m, m.ResultMetaSubscription, c.own); ok {
+		return &n
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
+	"github.com/answerback/answerback/internal/wire/sse"
 )
 
 const (
@@ -51,6 +52,8 @@ type stream struct {
 	retry  time.Duration // negative while the server has named none
 
 	watch silence // of a resumed connection
+
+	reply contract.Reply // what has become of the call
 }
 
 // silence ends a connection on which nothing comes.
@@ -100,65 +103,72 @@ func (w *silence) end(keep bool) bool {
 }
 
 // run sends the request and reads to its final response.
-func (s *stream) run(out *contract.Outgoing, met func(http.Header) *ask.Error) (contract.Reply, error) {
+func (s *stream) run(out *contract.Outgoing, met func(http.Header) *ask.Error) error {
+	resp, err := s.post(out, met)
+	switch {
+	case err != nil:
+		return err
+	case resp.StatusCode != http.StatusOK:
+		return s.refused(resp)
+	case mediaType(resp.Header) == typeJSON:
+		return s.single(resp)
+	}
+	return s.follow(resp)
+}
+
+// post sends the request. A response of status 200 has a body that can be read.
+func (s *stream) post(out *contract.Outgoing, met func(http.Header) *ask.Error) (*http.Response, error) {
 	l := s.line
 	resp, sent, err := post(s.ctx, l.door, l.backend.url, l.headers.Load().post, s.call.upstream(out))
 	if err != nil {
-		return contract.Reply{}, failedToSend(l.name, s.call.method, sent, err)
+		return nil, failedToSend(l.name, s.call.method, sent, err)
 	}
 	if met != nil {
 		if err := met(resp.Header); err != nil {
 			resp.Body.Close()
-			return contract.Reply{}, err
+			return nil, err
 		}
 	}
 	if resp.StatusCode != http.StatusOK {
-		return s.refused(resp)
+		return resp, nil
 	}
-	return s.body(resp)
-}
-
-// body reads a response of status 200.
-func (s *stream) body(resp *http.Response) (contract.Reply, error) {
-	l := s.line
 	kind := mediaType(resp.Header)
 	switch {
 	case encoded(resp.Header):
 		resp.Body.Close()
-		return contract.Reply{}, broken(l.name, "a compressed body that nobody asked for", nil)
-	case kind == typeJSON:
-		return s.single(resp)
-	case kind == typeStream:
-		return s.follow(resp)
+		return nil, broken(l.name, "a compressed body that nobody asked for", nil)
+	case kind != typeJSON && kind != typeStream:
+		resp.Body.Close()
+		return nil, broken(l.name, fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
 	}
-	resp.Body.Close()
-	return contract.Reply{}, broken(l.name, fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
+	return resp, nil
 }
 
 // single reads a response that is one JSON body.
-func (s *stream) single(resp *http.Response) (contract.Reply, error) {
+func (s *stream) single(resp *http.Response) error {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
 	body, err := readAll(resp, l.limits.MessageBytes, growing(s.ctx, s.call.hold))
 	if errors.Is(err, errTooLarge) {
-		return contract.Reply{}, tooLarge(l.name, l.limits.MessageBytes)
+		return tooLarge(l.name, l.limits.MessageBytes)
 	}
 	if budget.IsFull(err) {
-		return contract.Reply{}, noRoom(l.name, err)
+		return noRoom(l.name, err)
 	}
 	if err != nil {
-		return contract.Reply{}, lost(l.name, s.call.method, "its response broke off", err)
+		return lost(l.name, s.call.method, "its response broke off", err)
 	}
-	m, ok := l.inbound(body, s.call, "")
-	if !ok {
-		return contract.Reply{}, broken(l.name, "a JSON body that does not hold the response", nil)
+	m := l.inbound(body, s.call, "")
+	if m == nil {
+		return broken(l.name, "a JSON body that does not hold the response", nil)
 	}
-	return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
+	s.reply = contract.Reply{Msg: *m, Status: resp.StatusCode}
+	return nil
 }
 
 // refused reads a response whose status is not 200.
-func (s *stream) refused(resp *http.Response) (contract.Reply, error) {
+func (s *stream) refused(resp *http.Response) error {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
@@ -167,14 +177,16 @@ func (s *stream) refused(resp *http.Response) (contract.Reply, error) {
 	mine := isFault && n == s.call.id
 	switch {
 	case mine && (!l.gone(resp.StatusCode) || string(m.Field(m.ErrorCode)) == "-32601"):
-		return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
+		s.reply = contract.Reply{Msg: m, Status: resp.StatusCode}
+		return nil
 	case l.gone(resp.StatusCode), isFault && l.session != "" && forgotten(resp.StatusCode, &m):
-		return contract.Reply{}, l.lose(resp.StatusCode)
+		return l.lose(resp.StatusCode)
 	case isFault:
 		// It names no request, but it answers this one.
-		return contract.Reply{Msg: m, Status: resp.StatusCode}, nil
+		s.reply = contract.Reply{Msg: m, Status: resp.StatusCode}
+		return nil
 	}
-	return contract.Reply{}, badStatus(l.name, s.call.method, resp.StatusCode, resp.Header.Get("Location"))
+	return badStatus(l.name, s.call.method, resp.StatusCode, resp.Header.Get("Location"))
 }
 
 // forgotten reports whether an error says that the session is unknown. The
@@ -191,8 +203,9 @@ func forgotten(status int, m *wire.Message) bool {
 // follow reads an event stream to the call's final response, and takes the
 // stream up again where it breaks and can be resumed. Without a response it
 // begins by taking it up.
-func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
+func (s *stream) follow(resp *http.Response) error {
 	l := s.line
+	s.reply.Event = true
 	for failures, n := 0, 0; n < maxResumes; n++ {
 		again := true
 		var err error
@@ -200,20 +213,23 @@ func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
 			resp, again, err = s.resume()
 		}
 		if resp != nil {
-			var m wire.Message
 			var heard bool
-			m, heard, err = s.events(resp)
+			before := s.call.hold.Bytes()
+			if heard, err = s.events(resp); err != nil {
+				// What a connection leaves behind is let go with it.
+				s.call.hold.Shrink(s.call.hold.Bytes() - before)
+			}
 			resp = nil
 			switch {
 			case err == nil:
 				s.watch.end(true)
-				return contract.Reply{Msg: m, Status: http.StatusOK, Event: true}, nil
+				return nil
 			case ask.CodeOf(err) == ask.TooLarge:
 				s.watch.end(false)
-				return contract.Reply{Event: true}, tooLarge(l.name, l.limits.MessageBytes)
+				return tooLarge(l.name, l.limits.MessageBytes)
 			case budget.IsFull(err):
 				s.watch.end(false)
-				return contract.Reply{Event: true}, noRoom(l.name, err)
+				return noRoom(l.name, err)
 			case heard:
 				failures = 0
 			}
@@ -224,54 +240,62 @@ func (s *stream) follow(resp *http.Response) (contract.Reply, error) {
 			again, failures = true, 0
 		}
 		if !again || failures >= fruitless {
-			return contract.Reply{Event: true}, err
+			return err
 		}
 		if !pause(s.ctx, s.retry, failures) {
-			return contract.Reply{Event: true}, context.Cause(s.ctx)
+			return context.Cause(s.ctx)
 		}
 		failures++
 	}
-	return contract.Reply{Event: true}, lost(l.name, s.call.method, "its stream was resumed too often", nil)
+	return lost(l.name, s.call.method, "its stream was resumed too often", nil)
 }
 
-// events reads one connection of the stream. heard is true when anything came.
-func (s *stream) events(resp *http.Response) (m wire.Message, heard bool, err error) {
+// events reads one connection of the stream, without an error to the call's
+// response. heard is true when anything came.
+func (s *stream) events(resp *http.Response) (heard bool, err error) {
 	body := &tail{ReadCloser: resp.Body}
-	// What a connection leaves behind is let go with it, but for the response.
-	hold := s.call.hold
-	before := hold.Bytes()
-	defer func() {
-		if err != nil {
-			hold.Shrink(hold.Bytes() - before)
-		}
-	}()
-	r := newReader(s.ctx, body, s.line.limits.MessageBytes, hold)
+	r := newReader(s.ctx, body, s.line.limits.MessageBytes, s.call.hold)
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			resp.Body.Close()
-			return m, heard, err
+			return heard, err
 		}
 		s.watch.heard()
-		if ev.HasID {
-			s.cursor, heard = ev.ID, true
-		}
-		if ev.HasRetry {
-			s.retry = ev.Retry
-		}
-		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
-			continue
-		}
-		heard = true
-		if m, ok := s.line.inbound(ev.Data, s.call, s.cursor); ok {
+		heard = heard || ev.HasID || carries(&ev)
+		if s.take(&ev) {
 			s.release(body)
-			return m, true, nil
+			return true, nil
 		}
-		if _, _, settled := s.call.outcome(); settled {
+		if s.call.isSettled() {
 			resp.Body.Close()
-			return m, true, errElsewhere
+			return true, errElsewhere
 		}
 	}
+}
+
+// carries reports whether an event has a message in it.
+func carries(ev *sse.Event) bool {
+	return len(ev.Data) > 0 && (ev.Name == "" || ev.Name == "message")
+}
+
+// take takes one event, and is true where it brought the call's response.
+func (s *stream) take(ev *sse.Event) bool {
+	if ev.HasID {
+		s.cursor = ev.ID
+	}
+	if ev.HasRetry {
+		s.retry = ev.Retry
+	}
+	if !carries(ev) {
+		return false
+	}
+	m := s.line.inbound(ev.Data, s.call, s.cursor)
+	if m == nil {
+		return false
+	}
+	s.reply.Msg, s.reply.Status = *m, http.StatusOK
+	return true
 }
 
 // release lets a finished stream end by itself for a moment, so that its

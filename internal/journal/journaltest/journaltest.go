@@ -64,6 +64,9 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"items that cannot be stored are refused", badItems},
 		{"a shelf is scanned by words", scan},
 		{"a shelf's watch sees puts and deletes", shelfWatch},
+		{"a version stays as long as those it replaced", monotone},
+		{"an item can expire before the one it replaced would have", expireEarly},
+		{"a key is free again when its item was deleted", endAndBegin},
 		{"everything is there after a restart", restart},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -33,7 +33,12 @@ func (j *Journal) store(ctx context.Context, r journal.Record) (journal.Rev, err
 	r.Body = slices.Clone(r.Body)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	rev, why := j.asks.put(r.Key, old, r, len(r.Body)+len(r.Addressee), r.Keep)
+	now := j.now()
+	keep := journal.Seconds(r.Keep)
+	if !r.Settled {
+		keep = r.Recoverable(now, journal.Recovery)
+	}
+	rev, why := j.asks.put(r.Key, old, r, len(r.Body)+len(r.Addressee), journal.After(now.UnixNano(), keep), !r.Settled)
 	if why != "" {
 		err := &journal.Error{Reason: why, Message: "storing " + r.ID}
 		if now, ok := j.record(r.Key); ok && why != journal.Full {

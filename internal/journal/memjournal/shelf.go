@@ -37,7 +37,11 @@ func (s shelf) Put(ctx context.Context, key string, rev journal.Rev, value []byt
 	}
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
-	now, why := s.table().put(key, rev, slices.Clone(value), len(value)+len(key), ttl)
+	expires := int64(journal.Never)
+	if ttl != 0 {
+		expires = journal.After(s.j.now().UnixNano(), journal.Seconds(ttl))
+	}
+	now, why := s.table().put(key, rev, slices.Clone(value), len(value)+len(key), expires, ttl == 0)
 	if why != "" {
 		return journal.Rev{}, s.refuse(why, key)
 	}

@@ -3,17 +3,15 @@ package memjournal
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/answerback/answerback/internal/journal"
 )
 
 // row is one version of what is stored under a key.
 type row[V any] struct {
-	rev     journal.Rev
-	value   V
-	size    int
-	expires time.Time // zero for never
+	rev   journal.Rev
+	value V
+	size  int
 }
 
 // table is a set of rows with compare-and-set. Its owner's lock guards it.
@@ -25,7 +23,7 @@ type table[K comparable, V any] struct {
 // get gives a row that has not expired.
 func (t *table[K, V]) get(k K) (row[V], bool) {
 	r, ok := t.rows[k]
-	if ok && !r.expires.IsZero() && !t.store.now().Before(r.expires) {
+	if ok && t.store.now().UnixNano() >= r.rev.Expires {
 		t.remove(k)
 		return row[V]{}, false
 	}
@@ -33,7 +31,7 @@ func (t *table[K, V]) get(k K) (row[V], bool) {
 }
 
 // put stores a version in place of rev, or nothing where rev is not current.
-func (t *table[K, V]) put(k K, rev journal.Rev, v V, size int, ttl time.Duration) (journal.Rev, journal.Reason) {
+func (t *table[K, V]) put(k K, rev journal.Rev, v V, size int, expires int64, pinned bool) (journal.Rev, journal.Reason) {
 	old, ok := t.get(k)
 	switch {
 	case rev.IsZero() && ok:
@@ -47,12 +45,12 @@ func (t *table[K, V]) put(k K, rev journal.Rev, v V, size int, ttl time.Duration
 	}
 	t.store.seq++
 	r := row[V]{
-		rev:   journal.Rev{Seq: t.store.seq, Version: old.rev.Version + 1, Pinned: ttl == 0},
+		rev: journal.Rev{
+			Seq: t.store.seq, Version: old.rev.Version + 1, Pinned: pinned,
+			Expires: expires, Until: journal.Until(old.rev, expires),
+		},
 		value: v,
 		size:  size,
-	}
-	if ttl != 0 {
-		r.expires = t.store.now().Add(journal.Seconds(ttl))
 	}
 	t.rows[k] = r
 	t.store.size += size - old.size

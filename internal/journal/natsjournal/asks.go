@@ -37,10 +37,14 @@ func (j *Journal) store(ctx context.Context, r *journal.Record, lost journal.Rea
 		subject: j.layout.ask(r.Key),
 		old:     r.Rev,
 		kind:    kindAsk,
-		ttl:     journal.Seconds(r.Keep),
+		open:    !r.Settled,
+		expires: journal.After(j.clock.now(), journal.Seconds(r.Keep)),
 		payload: encodeAsk(r),
 	}
-	rev, err := j.asks[j.layout.shard(r.Shard)].put(ctx, w)
+	if w.open {
+		w.expires = j.recoverable(r)
+	}
+	rev, err := j.asks[j.layout.shard(r.Shard)].replace(ctx, w)
 	if !errors.Is(err, errLost) {
 		return rev, err
 	}
@@ -53,6 +57,15 @@ func (j *Journal) store(ctx context.Context, r *journal.Record, lost journal.Rea
 		return journal.Rev{}, fail(journal.Exists, "storing "+r.ID, nil)
 	}
 	return journal.Rev{}, err
+}
+
+// recoverable gives the moment from which on an open ask counts as over. It
+// is rounded up, so that open asks have few different ones. The deadline is on
+// the wall clock, and the moment on the clock of the store.
+func (j *Journal) recoverable(r *journal.Record) int64 {
+	grain := int64(j.cfg.grain)
+	at := journal.After(j.clock.now(), r.Recoverable(j.cfg.Now(), j.cfg.Recovery))
+	return (at + grain - 1) / grain * grain
 }
 
 // Get is journal.Asks.Get.
@@ -74,13 +87,16 @@ func (j *Journal) Open(ctx context.Context, home string) iter.Seq2[journal.Recor
 			yield(journal.Record{}, err)
 			return
 		}
+		lapsed := j.lapsed.Load()
+		defer func() {
+			if n := j.lapsed.Load() - lapsed; n > 0 {
+				j.cfg.Log.Warn("journal: questions were open for too long after their deadlines while no gateway settled them, and count as over", "home", home, "count", n)
+			}
+		}()
 		for i, t := range j.asks {
-			for m, err := range t.scan(ctx, 0, j.layout.askSubjects(i)+"*."+home+".*") {
+			for m, err := range t.records(ctx, j.layout.askSubjects(i)+"*."+home+".*") {
 				var r journal.Record
 				if err == nil {
-					if m.frame.kind == kindMark {
-						continue
-					}
 					r, err = j.record(&m)
 				}
 				if !yield(r, err) || err != nil {
@@ -95,10 +111,10 @@ func (j *Journal) Open(ctx context.Context, home string) iter.Seq2[journal.Recor
 func (j *Journal) Settled(ctx context.Context, shard uint16, addressee string) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		i := j.layout.shard(shard)
-		for m, err := range j.asks[i].scan(ctx, 0, j.layout.askSubjects(i)+fmt.Sprintf("%04x.>", shard)) {
+		for m, err := range j.asks[i].records(ctx, j.layout.askSubjects(i)+fmt.Sprintf("%04x.>", shard)) {
 			var r journal.Record
 			if err == nil {
-				if m.frame.kind == kindMark || m.frame.pinned {
+				if m.frame.pinned {
 					continue
 				}
 				r, err = j.record(&m)

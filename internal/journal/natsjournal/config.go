@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"regexp"
 	"time"
+
+	"github.com/answerback/answerback/internal/journal"
+	"github.com/answerback/answerback/internal/plant"
 )
 
 // Config says which store to open. Exactly one of Dir and URL is set.
@@ -40,10 +43,24 @@ type Config struct {
 	AuditBytes int64
 	// Timeout limits every operation, for the time that its context leaves.
 	Timeout time.Duration
-	Log     *slog.Logger
+	// Recovery is for how long after its deadline an ask that is still open
+	// counts. It limits how long a gateway may be off and still settle what
+	// ended meanwhile. The store keeps every ask for that long, settled or not.
+	Recovery time.Duration
+	Now      func() time.Time
+	Log      *slog.Logger
+
+	// slack is for how long the engine keeps a record after the moment from
+	// which it counts no more: more than clocks of the store can differ.
+	slack time.Duration
+	// beat is how often the time is noted in the store, far below slack.
+	beat time.Duration
+	// grain is what the ends of open asks are rounded up to.
+	grain time.Duration
 }
 
-// Defaults gives a configuration that lacks only Dir or URL, and Log.
+// Defaults gives a configuration that lacks only Dir or URL, and Log. Every
+// configuration begins with it.
 func Defaults() Config {
 	return Config{
 		MaxStore:   16 << 30,
@@ -54,6 +71,11 @@ func Defaults() Config {
 		AuditAge:   90 * 24 * time.Hour,
 		AuditBytes: 1 << 30,
 		Timeout:    5 * time.Second,
+		Recovery:   plant.Scaled(journal.Recovery),
+		Now:        time.Now,
+		slack:      max(plant.Scaled(10*time.Minute), time.Second),
+		beat:       max(plant.Scaled(time.Minute), 100*time.Millisecond),
+		grain:      plant.Scaled(time.Hour),
 	}
 }
 
@@ -73,6 +95,9 @@ func (c *Config) check() error {
 	bad(!prefixes.MatchString(c.Prefix), "prefix %q has something else than a-z, 0-9 and '-'", c.Prefix)
 	bad(c.Shards < 1 || c.Shards > maxShards, "%d shards are not between 1 and %d", c.Shards, maxShards)
 	bad(c.Timeout < 100*time.Millisecond, "a timeout of %v is too short", c.Timeout)
+	bad(c.Recovery < journal.MinKeep, "a recovery of %v is too short", c.Recovery)
+	bad(c.Now == nil, "Config.Now is missing")
+	bad(c.slack < time.Second || c.beat <= 0 || c.grain <= 0, "the configuration was not made from Defaults")
 	bad(c.AuditAge < time.Minute, "an audit of %v is too short", c.AuditAge)
 	bad(c.AuditBytes < 1<<20, "an audit of %d bytes is too small", c.AuditBytes)
 	if c.Dir != "" {

@@ -16,6 +16,12 @@
 // write is published with the sequence that it replaces and its time to live
 // together. Reads go to the stream's leader.
 //
+// Every version of a record says when it expires and until when it must stay
+// in the store, never for less time than the version that it replaces. Readers
+// ignore what has expired; the engine removes it later. So what the engine
+// finds again after a crash, when it has lost a removal, does not count. Ends
+// are records like any other. docs/decisions/018 says why.
+//
 // Every message is a frame with our format version and checksum. An embedded
 // store also keeps a ledger: each frame says how many records of each stream
 // must be there and what they sum up to, so that what the engine dropped

@@ -184,5 +184,5 @@ func (e *engine) stop() {
 
 func (e *engine) close() error {
 	e.stop()
-	return e.lock.Close()
+	return errors.Join(unlock(e.lock), e.lock.Close())
 }

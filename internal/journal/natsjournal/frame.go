@@ -8,9 +8,25 @@ import (
 )
 
 const (
-	magic  = 0xab
-	format = 1
+	magic = 0xab
+	// format is what this program writes. It reads the formats from
+	// oldestFormat on, so that a store outlives an update, and several gateways
+	// can be updated one after another.
+	format       = 2
+	oldestFormat = 2
 )
+
+// readable says why a store or a frame of another format cannot be read, and
+// what to do.
+func readable(is int) error {
+	switch {
+	case is < oldestFormat:
+		return fmt.Errorf("it is of format %d, and this version of Answerback reads formats %d to %d: run the version that wrote it, or move the store away and begin with an empty one", is, oldestFormat, format)
+	case is > format:
+		return fmt.Errorf("it is of format %d, written by a newer version of Answerback, and this version reads formats %d to %d: run the newer version again; a store is not converted back", is, oldestFormat, format)
+	}
+	return nil
+}
 
 // kind says what a frame holds.
 type kind byte
@@ -18,15 +34,17 @@ type kind byte
 const (
 	kindAsk     kind = 'a'
 	kindItem    kind = 'i'
-	kindDeleted kind = 'd' // an item that was deleted
+	kindDeleted kind = 'd' // the end of an item
 	kindMark    kind = 'm' // nothing: a place in the stream
+	kindClock   kind = 'c' // the time
 	kindAudit   kind = 'e'
 )
 
 const (
-	flagPinned    = 1 << iota // counted until it is replaced
-	flagOldPinned             // what it replaced was pinned
+	flagPinned    = 1 << iota // the engine keeps it until it is replaced
+	flagOldPinned             // what it replaced was pinned, and is counted in the stamp
 	flagStamped
+	flagWriter // home and epoch follow
 )
 
 // frame is one message as we store it. The checksum at its end covers the
@@ -38,9 +56,22 @@ type frame struct {
 	oldSeq    uint64 // what it replaced; 0 for nothing
 	version   uint32
 	nonce     uint64 // of the attempt to write it: tells ours from another's
+	expires   int64  // from when on readers find nothing; 0 for an end
+	until     int64  // until when the engine must keep it
+	writer    writer
 	stamp     []ledger
 	payload   []byte
 }
+
+// writer says which gateway wrote a frame, in which epoch of its home. It is
+// for fencing a gateway that was replaced. It is empty where homes have one
+// gateway each.
+type writer struct {
+	home  string
+	epoch uint64
+}
+
+const maxHome = 128
 
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -62,17 +93,28 @@ func (f *frame) encode(subject string) []byte {
 	if f.stamp != nil {
 		flags |= flagStamped
 	}
-	b := make([]byte, 0, 40+len(f.stamp)*3*binary.MaxVarintLen64+len(f.payload))
+	if f.writer != (writer{}) {
+		flags |= flagWriter
+	}
+	b := make([]byte, 0, 64+len(f.writer.home)+len(f.stamp)*4*binary.MaxVarintLen64+len(f.payload))
 	b = append(b, magic, format, byte(f.kind), flags)
 	b = binary.BigEndian.AppendUint64(b, f.nonce)
 	b = binary.AppendUvarint(b, f.oldSeq)
 	b = binary.AppendUvarint(b, uint64(f.version))
+	b = binary.BigEndian.AppendUint64(b, uint64(f.expires))
+	b = binary.BigEndian.AppendUint64(b, uint64(f.until))
+	if f.writer != (writer{}) {
+		b = binary.AppendUvarint(b, uint64(len(f.writer.home)))
+		b = append(b, f.writer.home...)
+		b = binary.AppendUvarint(b, f.writer.epoch)
+	}
 	if f.stamp != nil {
 		b = binary.AppendUvarint(b, uint64(len(f.stamp)))
 		for _, l := range f.stamp {
 			b = binary.AppendUvarint(b, l.last)
 			b = binary.AppendUvarint(b, l.pins)
 			b = binary.BigEndian.AppendUint64(b, l.sum)
+			b = binary.BigEndian.AppendUint64(b, uint64(l.asof))
 		}
 	}
 	b = append(b, f.payload...)
@@ -89,8 +131,8 @@ func decode(subject string, b []byte) (frame, error) {
 	if len(b) < 2 || b[0] != magic {
 		return frame{}, errForeign
 	}
-	if b[1] != format {
-		return frame{}, fmt.Errorf("it is of format %d, and this program reads format %d", b[1], format)
+	if err := readable(int(b[1])); err != nil {
+		return frame{}, err
 	}
 	if len(b) < 16 {
 		return frame{}, errShort
@@ -109,6 +151,14 @@ func decode(subject string, b []byte) (frame, error) {
 	f.nonce = r.fixed()
 	f.oldSeq = r.uvarint()
 	f.version = uint32(r.uvarint())
+	f.expires, f.until = int64(r.fixed()), int64(r.fixed())
+	if flags&flagWriter != 0 {
+		n := r.uvarint()
+		if n > maxHome {
+			return frame{}, errShort
+		}
+		f.writer = writer{home: string(r.bytes(n)), epoch: r.uvarint()}
+	}
 	if flags&flagStamped != 0 {
 		n := r.uvarint()
 		if n > maxShards+1 {
@@ -116,7 +166,7 @@ func decode(subject string, b []byte) (frame, error) {
 		}
 		f.stamp = make([]ledger, n)
 		for i := range f.stamp {
-			f.stamp[i] = ledger{last: r.uvarint(), pins: r.uvarint(), sum: r.fixed()}
+			f.stamp[i] = ledger{last: r.uvarint(), tally: tally{pins: r.uvarint(), sum: r.fixed()}, asof: int64(r.fixed())}
 		}
 	}
 	f.payload = r.b

@@ -12,7 +12,8 @@ import (
 func someFrame() frame {
 	return frame{
 		kind: kindAsk, pinned: true, oldPinned: true, oldSeq: 77, version: 3, nonce: 1 << 63,
-		stamp:   []ledger{{last: 1, pins: 2, sum: 3}, {last: 1 << 40, pins: 5, sum: 1 << 63}},
+		expires: 1 << 60, until: journal.Never, writer: writer{home: "home", epoch: 1 << 50},
+		stamp:   []ledger{{last: 1, tally: tally{pins: 2, sum: 3}, asof: 7}, {last: 1 << 40, tally: tally{pins: 5, sum: 1 << 63}, asof: 1 << 62}},
 		payload: []byte("payload"),
 	}
 }
@@ -24,7 +25,7 @@ func TestFramesAreReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.kind != want.kind || got.pinned != want.pinned || got.oldPinned != want.oldPinned || got.oldSeq != want.oldSeq ||
-			got.version != want.version || got.nonce != want.nonce || !slices.Equal(got.stamp, want.stamp) || !bytes.Equal(got.payload, want.payload) {
+			got.version != want.version || got.nonce != want.nonce || got.expires != want.expires || got.until != want.until || got.writer != want.writer || !slices.Equal(got.stamp, want.stamp) || !bytes.Equal(got.payload, want.payload) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -19,6 +21,13 @@ type Journal struct {
 	shelf  *table
 	audit  *table
 	engine *engine // nil where the store is external
+	clock  *clock
+	noted  noted // the time as it was last read from the store
+	before int64 // the time that was noted when the store was opened
+	trash  chan trash
+	// lapsed counts the open asks that scans found to be over since the time
+	// before.
+	lapsed atomic.Int64
 
 	life    context.Context // until it is closed
 	end     context.CancelFunc
@@ -34,7 +43,22 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	j := newJournal(cfg)
+	if err := j.open(ctx); err != nil {
+		return nil, errors.Join(err, j.shut())
+	}
+	if j.engine != nil {
+		j.running.Go(j.mend)
+	}
+	j.running.Go(j.keepTime)
+	j.running.Go(j.sweep)
+	return j, nil
+}
+
+func newJournal(cfg Config) *Journal {
 	j := &Journal{cfg: cfg, layout: layout{prefix: cfg.Prefix, shards: cfg.Shards}}
+	j.clock = newClock(cfg.Now)
+	j.trash = make(chan trash, maxTrash)
 	j.life, j.end = context.WithCancel(context.Background())
 	j.link = &link{
 		timeout: cfg.Timeout,
@@ -43,13 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 		watches: map[*watch]struct{}{},
 	}
 	j.link.live()
-	if err := j.open(ctx); err != nil {
-		return nil, errors.Join(err, j.shut())
-	}
-	if j.engine != nil {
-		j.running.Go(j.mend)
-	}
-	return j, nil
+	return j
 }
 
 func (j *Journal) open(ctx context.Context) error {
@@ -62,22 +80,32 @@ func (j *Journal) open(ctx context.Context) error {
 	if err != nil {
 		return j.locate(err)
 	}
+	if err := j.lookAtTime(ctx); err != nil {
+		return j.locate(err)
+	}
 	if j.engine != nil {
 		if err := j.verify(ctx, ends); err != nil {
 			return j.locate(err)
 		}
 	}
-	return j.begin(ctx, ends)
+	if err := j.begin(ctx, ends); err != nil {
+		return err
+	}
+	j.before = j.noted.at
+	if ahead := time.Duration(j.before - j.cfg.Now().UnixNano()); ahead > j.cfg.slack {
+		j.cfg.Log.Warn("journal: the wall clock is behind the time of the store, which goes on from there", "by", ahead.Round(time.Second))
+	}
+	return j.noteTime(ctx)
 }
 
 // begin gives every new stream a first message. From then on a stream that
 // is not there has been lost, and is not one that was never made.
 func (j *Journal) begin(ctx context.Context, ends map[string]uint64) error {
 	for _, t := range j.tables() {
-		if ends[t.stream] > 0 {
+		if ends[t.stream] > 0 || t == j.shelf { // there the time is noted next
 			continue
 		}
-		if _, err := t.put(ctx, write{subject: t.mark, kind: kindMark}); err != nil {
+		if _, err := t.put(ctx, write{subject: t.mark, kind: kindMark, expires: journal.Never}); err != nil {
 			return err
 		}
 	}
@@ -109,11 +137,14 @@ func (j *Journal) connect() (err error) {
 
 func (j *Journal) makeTables() {
 	newTable := func(stream, subjects string) *table {
-		t := &table{link: j.link, stream: stream, mark: subjects + "mark", lane: make(chan struct{}, 1)}
+		t := &table{
+			link: j.link, clock: j.clock, slack: j.cfg.slack, stream: stream, mark: subjects + "mark",
+			lane: make(chan struct{}, 1), index: len(j.asks), passed: j.passed,
+		}
 		if j.engine != nil {
 			t.stamps, t.room = j.stamps, j.engine.room
 		}
-		t.current.Store(&ledger{})
+		t.book.begin(0, map[int64]tally{})
 		return t
 	}
 	for i := range j.layout.shards {
@@ -130,11 +161,12 @@ func (j *Journal) tables() []*table { return append(j.asks[:len(j.asks):len(j.as
 
 // stamps gives the ledgers of all tables as they are now.
 func (j *Journal) stamps() []ledger {
+	now := j.clock.now()
 	all := make([]ledger, 0, len(j.asks)+1)
 	for _, t := range j.asks {
-		all = append(all, *t.current.Load())
+		all = append(all, t.book.ledger(now))
 	}
-	return append(all, *j.shelf.current.Load())
+	return append(all, j.shelf.book.ledger(now))
 }
 
 // Close ends everything that the journal runs and waits for it, as long as
@@ -144,9 +176,12 @@ func (j *Journal) Close(ctx context.Context) error {
 	j.end()
 	j.running.Wait()
 	var err error
-	if j.engine != nil && j.link.broken.Load() == nil {
-		// The last mark vouches for the ends of all streams.
-		_, err = j.shelf.put(ctx, write{subject: j.shelf.mark, kind: kindMark})
+	if j.link.broken.Load() == nil && j.link.conn.IsConnected() {
+		// In an embedded store this last write vouches for the ends of all streams.
+		if err = j.noteTime(ctx); err != nil && j.engine == nil {
+			j.cfg.Log.Warn("journal: the time could not be noted in the store", "cause", err)
+			err = nil
+		}
 	}
 	return errors.Join(err, j.shut())
 }

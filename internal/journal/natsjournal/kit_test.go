@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"context"
 	"log/slog"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(playDir); dir != "" { // the process that plays
+		play(dir, os.Getenv(playSeed))
+	}
 	goleak.VerifyTestMain(m,
 		// The server's clock for its caches, one for the whole process.
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"),

@@ -169,9 +169,13 @@ func (l layout) recognise(want, is *jetstream.StreamConfig, store *string) error
 	if *store == "" {
 		*store = meta[metaStore]
 	}
+	written, err := strconv.Atoi(meta[metaFormat])
+	if err == nil {
+		err = readable(written)
+	}
 	switch {
-	case meta[metaFormat] != strconv.Itoa(format):
-		return fmt.Errorf("it is of format %s, and this program reads format %d", meta[metaFormat], format)
+	case err != nil:
+		return err
 	case meta[metaShards] != strconv.Itoa(l.shards):
 		return fmt.Errorf("the store has %s shards and not %d: the number is fixed when a store is made", meta[metaShards], l.shards)
 	case meta[metaStore] != *store:

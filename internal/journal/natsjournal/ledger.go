@@ -3,14 +3,15 @@ package natsjournal
 import (
 	"encoding/binary"
 	"hash/fnv"
-
-	"github.com/answerback/answerback/internal/journal"
+	"sync"
 )
 
-// ledger is what a stream must hold: its last sequence, and the number and
-// the sum of its pinned records, which are the open asks and the items without
-// a time to live. Pinned records go only by a write that replaces them, so
-// both are known after every write.
+// ledger is what a stream must hold at one moment: its last sequence, and the
+// number and the sum of its pinned records that still count. Pinned are the
+// records that the engine does not remove by itself: open asks, items without
+// a time to live, and the ends of such items. They go only by a write that
+// replaces them, or when their time is over, so both figures are known after
+// every write.
 //
 // Every frame of an embedded store carries the ledgers of all streams, as they
 // were just before it was written; of its own stream that is exact, because
@@ -30,33 +31,90 @@ import (
 // other stream's frame is newer, the stream cannot be compared; that is
 // logged.
 //
+// A record that was replaced long ago can be in the engine's files again after
+// a crash, once the engine has removed the version that replaced it. Its time
+// was over by then, so it is not counted.
+//
 // Several gateways that share an external store write at once, so it has no
 // ledgers. It has its own replicas and their quorum.
 type ledger struct {
 	last uint64
+	tally
+	asof int64 // on the clock of the store; records whose time is later are counted
+}
+
+// tally is the number and the sum of some pinned records.
+type tally struct {
 	pins uint64
 	sum  uint64
 }
 
-// replace counts the write at seq that took the place of old.
-func (l *ledger) replace(subject string, old journal.Rev, seq uint64, pinned bool) {
-	if old.Pinned {
-		l.unpin(subject, old.Seq)
-	}
-	if pinned {
-		l.pin(subject, seq)
-	}
-	l.last = max(l.last, seq)
+func (t *tally) add(o tally) {
+	t.pins += o.pins
+	t.sum += o.sum
 }
 
-func (l *ledger) pin(subject string, seq uint64) {
-	l.pins++
-	l.sum += weight(subject, seq)
+func (t *tally) pin(subject string, seq uint64) {
+	t.pins++
+	t.sum += weight(subject, seq)
 }
 
-func (l *ledger) unpin(subject string, seq uint64) {
-	l.pins--
-	l.sum -= weight(subject, seq)
+func (t *tally) unpin(subject string, seq uint64) {
+	t.pins--
+	t.sum -= weight(subject, seq)
+}
+
+// book keeps the ledger of one stream up to date. Safe for concurrent use.
+type book struct {
+	mu   sync.Mutex // guards what follows
+	last uint64
+	asof int64 // of the last ledger
+	// pinned has the pinned records by the end of their time. The ends of open
+	// asks are rounded, so there are few.
+	pinned map[int64]tally
+}
+
+// ledger gives what the stream must hold now.
+func (b *book) ledger(now int64) ledger {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asof = max(b.asof, now)
+	l := ledger{last: b.last, asof: b.asof}
+	for until, t := range b.pinned {
+		if until <= b.asof {
+			delete(b.pinned, until)
+			continue
+		}
+		l.add(t)
+	}
+	return l
+}
+
+// count notes the write at seq that took the place of w.old.
+func (b *book) count(w *write, seq uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.old.Pinned {
+		if t, ok := b.pinned[w.old.Until]; ok { // else its time is over
+			t.unpin(w.subject, w.old.Seq)
+			if b.pinned[w.old.Until] = t; t.pins == 0 {
+				delete(b.pinned, w.old.Until)
+			}
+		}
+	}
+	if w.pinned {
+		t := b.pinned[w.until]
+		t.pin(w.subject, seq)
+		b.pinned[w.until] = t
+	}
+	b.last = max(b.last, seq)
+}
+
+// begin sets what was found when the store was opened.
+func (b *book) begin(last uint64, pinned map[int64]tally) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last, b.pinned = last, pinned
 }
 
 // weight is what one version of a record adds to the sum.

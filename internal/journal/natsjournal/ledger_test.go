@@ -350,7 +350,8 @@ func TestDoubtIsDispelledByTheNextWrite(t *testing.T) {
 	j := open(t, cfg)
 	r := ask("stored")
 	i := j.layout.shard(r.Shard)
-	w := write{subject: j.layout.ask(r.Key), kind: kindAsk, payload: encodeAsk(&r)}
+	w := write{subject: j.layout.ask(r.Key), kind: kindAsk, open: true, expires: j.recoverable(&r), payload: encodeAsk(&r)}
+	w.date(j.clock.now(), j.cfg.slack)
 	_, n, err := j.asks[i].publish(t.Context(), w, j.stamps())
 	if err != nil {
 		t.Fatal(err)
@@ -360,19 +361,85 @@ func TestDoubtIsDispelledByTheNextWrite(t *testing.T) {
 	if j.asks[i].doubt != nil {
 		t.Fatal("the doubt is still there")
 	}
-	if l := j.asks[i].current.Load(); l.pins != 2 {
+	if l := j.asks[i].book.ledger(j.clock.now()); l.pins != 2 {
 		t.Errorf("the ledger has %d records, want 2", l.pins)
 	}
 	other := ask("never stored")
 	other.ID = "never-stored"
 	j.asks[i].doubt = &doubt{write{subject: j.layout.ask(other.Key), kind: kindAsk}, 1}
 	create(t, j, ask("last"))
-	if l := j.asks[i].current.Load(); l.pins != 3 {
+	if l := j.asks[i].book.ledger(j.clock.now()); l.pins != 3 {
 		t.Errorf("the ledger has %d records, want 3", l.pins)
 	}
 	crash(t, j)
 	j = open(t, cfg)
 	if _, err := j.Get(t.Context(), r.Key); err != nil {
 		t.Error(err)
+	}
+}
+
+// Questions are over since the ledger was written, and some that were settled
+// came back in the crash. The store is opened, unless a question is missing
+// that is not over.
+func TestP9WhatIsOverDoesNotHideAMissingAsk(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ lapsed, settled, missing bool }{
+		"none is over":               {},
+		"one is over":                {lapsed: true},
+		"one came back":              {settled: true},
+		"one is over, one came back": {lapsed: true, settled: true},
+		"one is missing":             {missing: true},
+		"one is over, one missing":   {lapsed: true, missing: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wall := newTurned()
+			cfg := still(config(t))
+			cfg.Now, cfg.Shards = wall.now, 1
+			j := open(t, cfg)
+			long := ask("long")
+			long.Deadline = wall.now().Add(time.Hour)
+			long = create(t, j, long)
+			if c.lapsed {
+				create(t, j, ask("lapsed"))
+			}
+			held := messages(t, j, "answerback-ask-0")
+			if c.settled {
+				settle(t, j, create(t, j, ask("settled")), time.Second)
+				// The clock of the store stands still; that of the engine does not.
+				until(t, "the engine has removed it", func() bool { return messages(t, j, "answerback-ask-0") == held })
+			}
+			if c.missing {
+				if err := stream(t, j, "answerback-ask-0").DeleteMsg(t.Context(), long.Rev.Seq); err != nil {
+					t.Fatal(err)
+				}
+				shut(t, j)
+				wall.turn(30 * time.Second)
+				wantCorrupt(t, cfg, "answerback-ask-0")
+				return
+			}
+			dir := copied(t, cfg.Dir)
+			crash(t, j)
+			cfg.Dir = dir
+			wall.turn(30 * time.Second)
+			j = open(t, cfg)
+			if c.settled && messages(t, j, "answerback-ask-0") <= held {
+				t.Error("nothing came back: this shows nothing")
+			}
+			for r, err := range j.Open(t.Context(), home) {
+				if err != nil || r.ID != "long" {
+					t.Errorf("%s is read: %v", r.ID, err)
+				}
+			}
+			if _, err := j.Get(t.Context(), long.Key); err != nil {
+				t.Error(err)
+			}
+			// From here on the ledger is exact again.
+			if err := stream(t, j, "answerback-ask-0").DeleteMsg(t.Context(), long.Rev.Seq); err != nil {
+				t.Fatal(err)
+			}
+			shut(t, j)
+			wantCorrupt(t, cfg, "answerback-ask-0")
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -84,21 +85,64 @@ func (l *link) live() {
 	l.life, l.lose = context.WithCancel(context.Background())
 }
 
-// request sends one request and waits for its reply.
+// repeatRead is how long a request that changes nothing waits before it is
+// sent again. The engine answers within milliseconds, or not at all: a leader
+// that died takes what was sent to it along.
+const repeatRead = 500 * time.Millisecond
+
+type reply struct {
+	data []byte
+	err  error
+}
+
+// request sends a request that may be repeated, and waits for a reply. It is
+// sent again while none has come, and the first reply counts.
 func (l *link) request(ctx context.Context, subject string, body any) ([]byte, error) {
-	if b := l.broken.Load(); b != nil {
-		return nil, b.err
-	}
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	m, err := l.conn.RequestWithContext(ctx, apiPrefix+subject, data)
-	if err != nil {
-		l.worry(ctx)
-		return nil, err
+	ctx, cancel := context.WithCancel(ctx)
+	var sent sync.WaitGroup
+	defer sent.Wait()
+	defer cancel()
+	replies := make(chan reply)
+	send := func() {
+		sent.Go(func() {
+			m, err := l.conn.RequestWithContext(ctx, apiPrefix+subject, data)
+			r := reply{err: err}
+			if err == nil {
+				r.data = m.Data
+			}
+			select {
+			case replies <- r:
+			case <-ctx.Done():
+			}
+		})
 	}
-	return m.Data, nil
+	again := time.NewTimer(0)
+	defer again.Stop()
+	err = errors.New("nothing was sent")
+	for {
+		select {
+		case <-again.C:
+			if b := l.broken.Load(); b != nil {
+				return nil, b.err
+			}
+			send()
+			again.Reset(repeatRead)
+		case r := <-replies:
+			if r.err == nil {
+				return r.data, nil
+			}
+			err = r.err
+			l.worry(ctx)
+			again.Reset(retryPause)
+		case <-ctx.Done():
+			l.worry(ctx)
+			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
 }
 
 // worry says that the engine did not answer, unless the caller gave up.

@@ -22,6 +22,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	deaf  bool // what the server says is lost
+	lost  int  // how often something was
 	down  bool // nobody gets through
 	conns map[net.Conn]struct{}
 	wg    sync.WaitGroup
@@ -78,6 +79,9 @@ func (p *proxy) serve(client net.Conn) {
 		}
 		p.mu.Lock()
 		deaf := p.deaf
+		if deaf {
+			p.lost++
+		}
 		p.mu.Unlock()
 		if !deaf {
 			if _, err := client.Write(buf[:n]); err != nil {
@@ -169,6 +173,43 @@ func TestALostAcknowledgementOfALostWrite(t *testing.T) {
 	e, ok := errors.AsType[*journal.Error](err)
 	if !ok || !errors.Is(err, journal.Conflict) || e.Current == nil || e.Current.Rev != winner.Rev {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A reply is lost and the connection is not, as when a leader dies. The read
+// is sent again, long before its time is over.
+func TestALostReplyIsMadeUpFor(t *testing.T) {
+	const timeout = 5 * time.Minute
+	p, j, direct := throughProxy(t, timeout)
+	r := create(t, direct, ask("one"))
+	for name, read := range map[string]func() error{
+		"Get": func() error {
+			_, err := j.Get(t.Context(), r.Key)
+			return err
+		},
+		"List": func() error {
+			_, err := j.List(t.Context(), r.Shard, r.Addressee, 1)
+			return err
+		},
+	} {
+		p.mu.Lock()
+		p.deaf, p.lost = true, 0
+		p.mu.Unlock()
+		began := time.Now()
+		done := make(chan error, 1)
+		go func() { done <- read() }()
+		until(t, "a reply is lost", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.lost > 0
+		})
+		p.set(false, false)
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(began); took > timeout/2 {
+			t.Errorf("%s took %v", name, took)
+		}
 	}
 }
 

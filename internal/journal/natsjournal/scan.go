@@ -24,6 +24,24 @@ const (
 	maxRestarts = 5
 )
 
+// records is scan for readers: it gives the records that count, and nothing
+// else. What is over is left to the sweeper.
+func (t *table) records(ctx context.Context, filters ...string) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		for m, err := range t.scan(ctx, 0, filters...) {
+			switch {
+			case err != nil:
+				yield(stored{}, err)
+				return
+			case !t.counts(&m):
+				t.passed(t, &m)
+			case !yield(m, nil):
+				return
+			}
+		}
+	}
+}
+
 // scan reads the messages from a sequence on whose subjects match, in the
 // order of their sequences, up to the last one that was there when it began.
 // A shared store is first given a mark, because the replica that serves the
@@ -33,7 +51,7 @@ func (t *table) scan(ctx context.Context, from uint64, filters ...string) iter.S
 	return func(yield func(stored, error) bool) {
 		var until uint64
 		if t.stamps == nil && t.mark != "" {
-			rev, err := t.put(ctx, write{subject: t.mark, kind: kindMark})
+			rev, err := t.put(ctx, write{subject: t.mark, kind: kindMark, expires: journal.Never})
 			if err != nil {
 				yield(stored{}, err)
 				return
@@ -54,6 +72,9 @@ type scanner struct {
 	filters []string
 	next    uint64 // the sequence to go on from
 	until   uint64 // the sequence that must have been passed
+	// bad is told of a message that cannot be used, where not nil; else such a
+	// message ends the scan.
+	bad func(subject string, seq uint64, err error)
 
 	sub      *nats.Subscription
 	inbox    string // for replies to pulls, each with a number of its own
@@ -225,6 +246,10 @@ func (s *scanner) take(m *nats.Msg, yield func(stored, error) bool) error {
 	s.taken++
 	s.next = meta.Sequence.Stream + 1
 	got, err := read(s.stream, m.Subject, meta.Sequence.Stream, meta.Timestamp, m.Data)
+	if err != nil && s.bad != nil {
+		s.bad(m.Subject, meta.Sequence.Stream, err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,6 @@ import (
 	"github.com/answerback/answerback/internal/journal"
 )
 
-// deletedFor is how long a deleted item leaves a trace. It needs one, so that
-// the deletion is a compare-and-set and watches hear of it.
-const deletedFor = time.Minute
-
 // shelf is a part of the stream of shelves.
 type shelf struct {
 	j    *Journal
@@ -29,11 +25,15 @@ func (s shelf) Put(ctx context.Context, key string, rev journal.Rev, value []byt
 	if err := journal.CheckItem(s.name, key, len(value), ttl); err != nil {
 		return journal.Rev{}, err
 	}
+	expires := int64(journal.Never)
+	if ttl != 0 {
+		expires = journal.After(s.j.clock.now(), journal.Seconds(ttl))
+	}
 	return s.put(ctx, key, rev, write{
 		subject: s.base() + key,
 		old:     rev,
 		kind:    kindItem,
-		ttl:     journal.Seconds(ttl),
+		expires: expires,
 		payload: value,
 	})
 }
@@ -49,32 +49,31 @@ func (s shelf) Delete(ctx context.Context, key string, rev journal.Rev) error {
 		subject: s.base() + key,
 		old:     rev,
 		kind:    kindDeleted,
-		ttl:     deletedFor,
 	})
 	return err
 }
 
 func (s shelf) put(ctx context.Context, key string, rev journal.Rev, w write) (journal.Rev, error) {
-	now, err := s.j.shelf.put(ctx, w)
+	now, err := s.j.shelf.replace(ctx, w)
 	if !errors.Is(err, errLost) {
 		return now, err
 	}
-	m, err := s.j.shelf.get(ctx, w.subject)
+	m, err := s.j.shelf.last(ctx, w.subject)
 	switch {
+	case errors.Is(err, journal.NotFound) && rev.IsZero():
+		return s.again(ctx, key, w, journal.Rev{})
 	case err != nil:
-		if rev.IsZero() && errors.Is(err, journal.NotFound) {
-			return s.again(ctx, key, w, journal.Rev{})
-		}
 		return journal.Rev{}, err
-	case m.frame.kind == kindDeleted && rev.IsZero():
+	case s.j.shelf.counts(&m):
+		return journal.Rev{}, s.lost(key, rev, &m)
+	case rev.IsZero():
 		return s.again(ctx, key, w, m.rev())
-	case m.frame.kind == kindDeleted:
-		return journal.Rev{}, fail(journal.NotFound, key+" on shelf "+s.name, nil)
 	}
-	return journal.Rev{}, s.lost(key, rev, &m)
+	return journal.Rev{}, fail(journal.NotFound, key+" on shelf "+s.name, nil)
 }
 
-// again creates an item in the place of one that was deleted or went.
+// again creates an item in the place of one that is over, or that the engine
+// has removed meanwhile.
 func (s shelf) again(ctx context.Context, key string, w write, old journal.Rev) (journal.Rev, error) {
 	w.old = old
 	now, err := s.j.shelf.put(ctx, w)
@@ -110,8 +109,6 @@ func (s shelf) Get(ctx context.Context, key string) (journal.Item, error) {
 	switch {
 	case err != nil:
 		return journal.Item{}, err
-	case m.frame.kind == kindDeleted:
-		return journal.Item{}, fail(journal.NotFound, key+" on shelf "+s.name, nil)
 	case m.frame.kind != kindItem:
 		return journal.Item{}, corrupt(m.subject+" is not an item", nil)
 	}
@@ -132,12 +129,12 @@ func (s shelf) Scan(ctx context.Context, prefix string) iter.Seq2[journal.Item, 
 			yield(journal.Item{}, err)
 			return
 		}
-		for m, err := range s.j.shelf.scan(ctx, 0, s.filters(prefix)...) {
+		for m, err := range s.j.shelf.records(ctx, s.filters(prefix)...) {
 			if err != nil {
 				yield(journal.Item{}, err)
 				return
 			}
-			if m.frame.kind == kindItem && !yield(s.item(&m), nil) {
+			if !yield(s.item(&m), nil) {
 				return
 			}
 		}

@@ -3,7 +3,6 @@ package natsjournal
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/internal/journal"
@@ -12,12 +11,16 @@ import (
 
 // table is one stream that keeps the last message of each subject.
 type table struct {
-	link    *link
-	stream  string
-	mark    string          // the subject of its marks
-	stamps  func() []ledger // nil where the store is shared
-	room    func() error    // why nothing new can be stored; nil where the store is shared
-	current atomic.Pointer[ledger]
+	link   *link
+	clock  *clock
+	slack  time.Duration // after which the engine removes what is over
+	stream string
+	mark   string          // the subject of its marks
+	stamps func() []ledger // nil where the store is shared
+	room   func() error    // why nothing new can be stored; nil where the store is shared
+	book   book
+	index  int                   // in a stamp
+	passed func(*table, *stored) // told of what a reader's scan passed over
 
 	// lane lets one write in at a time where ledgers are kept: holding it over
 	// the write is what makes them exact. The engine stores the messages of one
@@ -37,11 +40,30 @@ type write struct {
 	subject string
 	old     journal.Rev // what it replaces, zero for nothing
 	kind    kind
-	ttl     time.Duration // 0 means pinned, but for marks
+	expires int64 // from when on readers find nothing; 0 for an end
+	open    bool  // an ask that is open: the engine does not remove it
 	payload []byte
+
+	// These are set by date.
+	until  int64
+	pinned bool
+	ttl    time.Duration // after which the engine may remove it; 0 for never
 }
 
-func (w *write) pinned() bool { return w.ttl == 0 && w.kind != kindMark }
+// date sets how long w stays in the store. This is the only place that does,
+// so that the rule holds for every write: no version may be removed before
+// those that it replaced are over.
+func (w *write) date(now int64, slack time.Duration) {
+	w.until = plant.Instead(plant.ShortLife, w.expires, journal.Until(w.old, w.expires))
+	if w.kind == kindMark || w.kind == kindClock {
+		return // they are replaced and never read as records
+	}
+	w.pinned = w.open || w.until == journal.Never
+	if !w.pinned {
+		left := time.Duration(max(w.until-now, 0))
+		w.ttl = journal.Seconds(left + slack)
+	}
+}
 
 // errLost means that the compare-and-set was lost.
 var errLost = errors.New("another version is stored")
@@ -53,11 +75,11 @@ func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
 	if err := context.Cause(ctx); err != nil {
 		return journal.Rev{}, unavailable("storing "+w.subject, err)
 	}
+	w.date(t.clock.now(), t.slack)
 	if t.stamps == nil {
-		rev, _, err := t.publish(ctx, w, nil)
-		return rev, err
+		return t.putShared(ctx, w)
 	}
-	if w.old.IsZero() && w.kind != kindMark {
+	if w.old.IsZero() && w.kind != kindMark && w.kind != kindClock {
 		if err := t.room(); err != nil {
 			return journal.Rev{}, fail(journal.Full, "storing "+w.subject, err)
 		}
@@ -74,11 +96,45 @@ func (t *table) put(ctx context.Context, w write) (journal.Rev, error) {
 	plant.Kill("journal.put.after")
 	switch {
 	case err == nil:
-		t.count(&w, rev.Seq)
+		t.book.count(&w, rev.Seq)
 	case errors.Is(err, journal.Unavailable):
 		t.doubt = &doubt{w, n}
 	}
 	return rev, err
+}
+
+// putShared is put where others write too. With several replicas the engine
+// refuses a write beside another one that is not decided yet. Then nothing was
+// lost so far: the version to replace is still there, and the write is
+// repeated.
+func (t *table) putShared(ctx context.Context, w write) (journal.Rev, error) {
+	for {
+		rev, _, err := t.publish(ctx, w, nil)
+		if !errors.Is(err, errLost) {
+			return rev, err
+		}
+		is, err := t.last(ctx, w.subject) // the zero message where there is none
+		switch {
+		case err != nil && !errors.Is(err, journal.NotFound):
+			return journal.Rev{}, err
+		case is.seq != w.old.Seq:
+			return journal.Rev{}, errLost
+		}
+		select {
+		case <-ctx.Done():
+			return journal.Rev{}, unavailable("storing "+w.subject+" beside another write", context.Cause(ctx))
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// replace is put for a version that readers can still see: one that has
+// expired is not replaced although it is still in the store.
+func (t *table) replace(ctx context.Context, w write) (journal.Rev, error) {
+	if !w.old.IsZero() && t.clock.now() >= w.old.Expires {
+		return journal.Rev{}, errLost
+	}
+	return t.put(ctx, w)
 }
 
 func (t *table) enter(ctx context.Context) error {
@@ -92,26 +148,21 @@ func (t *table) enter(ctx context.Context) error {
 
 func (t *table) leave() { <-t.lane }
 
-// count brings the ledger up to a write that was stored. The lane is held.
-func (t *table) count(w *write, seq uint64) {
-	l := *t.current.Load()
-	l.replace(w.subject, w.old, seq, w.pinned())
-	t.current.Store(&l)
-}
-
 // publish stores w, and finds out what became of it where that is not clear.
 func (t *table) publish(ctx context.Context, w write, stamp []ledger) (journal.Rev, uint64, error) {
 	f := frame{
 		kind:      w.kind,
-		pinned:    w.pinned(),
-		oldPinned: w.old.Pinned,
+		pinned:    w.pinned,
+		oldPinned: w.old.Pinned && (stamp == nil || w.old.Until > stamp[t.index].asof),
 		oldSeq:    w.old.Seq,
 		version:   w.old.Version + 1,
 		nonce:     nonce(),
+		expires:   w.expires,
+		until:     w.until,
 		stamp:     stamp,
 		payload:   w.payload,
 	}
-	rev := journal.Rev{Version: f.version, Pinned: f.pinned}
+	rev := journal.Rev{Version: f.version, Pinned: f.pinned, Expires: f.expires, Until: f.until}
 	seq, repeated, err := t.link.publish(ctx, &publication{
 		subject:  w.subject,
 		data:     f.encode(w.subject),
@@ -132,7 +183,7 @@ func (t *table) publish(ctx context.Context, w write, stamp []ledger) (journal.R
 		return journal.Rev{}, f.nonce, errLost
 	}
 	// The one that won may be the one we sent first.
-	got, err := t.get(ctx, w.subject)
+	got, err := t.last(ctx, w.subject)
 	switch {
 	case err != nil && !errors.Is(err, journal.NotFound):
 		return journal.Rev{}, f.nonce, unavailable("storing "+w.subject, err)
@@ -160,12 +211,12 @@ func (t *table) dispel(ctx context.Context) error {
 	case !errors.As(err, &refused):
 		return err
 	}
-	got, err := t.get(ctx, d.subject)
+	got, err := t.last(ctx, d.subject)
 	if err != nil && !errors.Is(err, journal.NotFound) {
 		return err
 	}
 	if err == nil && got.frame.nonce == d.nonce {
-		t.count(&d.write, got.seq)
+		t.book.count(&d.write, got.seq)
 	}
 	t.doubt = nil
 	return nil
@@ -180,7 +231,7 @@ type stored struct {
 }
 
 func (s *stored) rev() journal.Rev {
-	return journal.Rev{Seq: s.seq, Version: s.frame.version, Pinned: s.frame.pinned}
+	return journal.Rev{Seq: s.seq, Version: s.frame.version, Pinned: s.frame.pinned, Expires: s.frame.expires, Until: s.frame.until}
 }
 
 // read checks a message and gives what is in it.
@@ -192,8 +243,27 @@ func read(stream, subject string, seq uint64, at time.Time, data []byte) (stored
 	return stored{subject, seq, at, f}, nil
 }
 
-// get reads the last message of a subject from the stream's leader.
+// counts reports whether a message is a record that readers may see: no end
+// of one, and not over. All that readers get goes through here.
+func (t *table) counts(m *stored) bool {
+	switch m.frame.kind {
+	case kindAsk, kindItem:
+		return t.clock.now() < m.frame.expires
+	}
+	return false
+}
+
+// get reads the record of a subject from the stream's leader.
 func (t *table) get(ctx context.Context, subject string) (stored, error) {
+	m, err := t.last(ctx, subject)
+	if err == nil && !t.counts(&m) {
+		return stored{}, fail(journal.NotFound, "reading "+subject, nil)
+	}
+	return m, err
+}
+
+// last reads the last message of a subject, also where it is over.
+func (t *table) last(ctx context.Context, subject string) (stored, error) {
 	return t.message(ctx, subject, map[string]any{"last_by_subj": subject})
 }
 

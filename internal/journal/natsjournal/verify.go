@@ -18,8 +18,20 @@ type witness struct {
 
 // content is what a table holds.
 type content struct {
-	ledger
-	newest stored // the message with the highest sequence
+	last   uint64
+	pinned map[int64]tally // by the end of their time
+	newest stored          // the message with the highest sequence
+}
+
+// between gives the tally of the pinned records that are over after the one
+// moment, and not after the other.
+func (c *content) between(after, to int64) (t tally) {
+	for until, some := range c.pinned {
+		if until > after && until <= to {
+			t.add(some)
+		}
+	}
+	return t
 }
 
 // verify reads the whole store and compares it with its ledgers. What it
@@ -32,7 +44,8 @@ func (j *Journal) verify(ctx context.Context, ends map[string]uint64) error {
 			return corrupt("the last message of stream "+stream+" is not of this store", nil)
 		}
 		for i, l := range stamp {
-			if l.last >= witnesses[i].last {
+			j.clock.raise(l.asof)
+			if l.last > witnesses[i].last || l.last == witnesses[i].last && l.asof >= witnesses[i].asof {
 				witnesses[i] = witness{l, stream}
 			}
 		}
@@ -63,10 +76,10 @@ func (j *Journal) verify(ctx context.Context, ends map[string]uint64) error {
 		}
 	}
 	for i, t := range tables {
-		if err := j.compare(t, &found[i], witnesses[i], i); err != nil {
+		if err := j.compare(t, &found[i], witnesses[i]); err != nil {
 			return err
 		}
-		t.current.Store(&found[i].ledger)
+		t.book.begin(found[i].last, found[i].pinned)
 		t.doubt = nil
 	}
 	return nil
@@ -80,13 +93,16 @@ func (j *Journal) examine(ctx context.Context, tables []*table) ([]content, erro
 	for i, t := range tables {
 		wg.Go(func() {
 			c := &found[i]
+			c.pinned = map[int64]tally{}
 			for m, err := range t.scan(ctx, 0, j.everything(t)) {
 				if err != nil {
 					errs[i] = err
 					return
 				}
 				if m.frame.pinned {
-					c.pin(m.subject, m.seq)
+					n := c.pinned[m.frame.until]
+					n.pin(m.subject, m.seq)
+					c.pinned[m.frame.until] = n
 				}
 				m.frame.payload = nil
 				c.newest = m
@@ -108,23 +124,38 @@ func (j *Journal) everything(t *table) string {
 }
 
 // compare checks what was found in a table against what must be there.
-func (j *Journal) compare(t *table, found *content, w witness, index int) error {
+func (j *Journal) compare(t *table, found *content, w witness) error {
 	must, own := w.ledger, &found.newest
 	switch {
 	case found.last < w.last:
 		return corrupt(fmt.Sprintf("stream %s ends at %d, but %s knows that it had got to %d: its end is missing", t.stream, found.last, w.by, w.last), nil)
 	case found.last == w.last:
 	case found.last == own.seq:
-		must = own.frame.stamp[index]
-		must.replace(own.subject, journal.Rev{Seq: own.frame.oldSeq, Pinned: own.frame.oldPinned}, own.seq, own.frame.pinned)
+		must = own.frame.stamp[t.index]
+		if own.frame.oldPinned {
+			must.unpin(own.subject, own.frame.oldSeq)
+		}
+		if own.frame.pinned && own.frame.until > must.asof {
+			must.pin(own.subject, own.seq)
+		}
 	default:
 		j.cfg.Log.Warn("journal: the last message of a stream has had its time, so it cannot be told whether the stream is whole", "stream", t.stream)
 		return nil
 	}
-	if must.pins != found.pins || must.sum != found.sum {
-		return corrupt(fmt.Sprintf("stream %s holds %d records that must stay, and %d were stored there, or others than these: restore it from a backup", t.stream, found.pins, must.pins), nil)
+	// What was over when the ledger was written is not in it. What is over since
+	// then is in it, unless it was replaced before and came back in a crash.
+	now := max(j.clock.now(), must.asof)
+	since, live := found.between(must.asof, now), found.between(now, journal.Never)
+	all := live
+	all.add(since)
+	switch {
+	case must.tally == all, must.tally == live:
+		return nil
+	case live.pins < must.pins && must.pins < all.pins:
+		j.cfg.Log.Warn("journal: open questions were over when the store was opened, and some came back after a crash, so it cannot be told whether the stream is whole", "stream", t.stream)
+		return nil
 	}
-	return nil
+	return corrupt(fmt.Sprintf("stream %s holds %d records that must stay, and %d were stored there, or others than these: restore it from a backup", t.stream, live.pins, must.pins), nil)
 }
 
 // locate adds to an error about an embedded store where that is.

@@ -126,7 +126,7 @@ func (w *watch) run(queue <-chan *nats.Msg, quit <-chan struct{}) {
 			if s, err := republished(m); err != nil {
 				w.link.log.Error("journal: a wake-up cannot be used", "cause", err)
 				w.missed()
-			} else if s.frame.kind != kindMark {
+			} else if s.frame.kind != kindMark && s.frame.kind != kindClock {
 				w.heard(&s)
 			}
 		}

@@ -4,7 +4,7 @@ package parkingtest
 
 import (
 	"context"
-	"iter"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -51,17 +51,22 @@ func (m *Memory) Drop(_ context.Context, id string) error {
 	return nil
 }
 
-// Below gives the values whose ids begin with the words of prefix.
-func (m *Memory) Below(_ context.Context, prefix string) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		for id, s := range m.kept {
-			if strings.HasPrefix(id, prefix+".") && time.Now().Before(s.until) && !yield(s.value, nil) {
-				return
-			}
+// Restore gives take the values whose ids begin with the words of prefix. The
+// errors of take come back together, and panics pass.
+func (m *Memory) Restore(_ context.Context, prefix string, take func(value []byte) error) error {
+	m.mu.Lock()
+	var found [][]byte
+	for id, s := range m.kept {
+		if strings.HasPrefix(id, prefix+".") && time.Now().Before(s.until) {
+			found = append(found, s.value)
 		}
 	}
+	m.mu.Unlock()
+	var errs []error
+	for _, value := range found {
+		errs = append(errs, take(value))
+	}
+	return errors.Join(errs...)
 }
 
 // Len is how many values were kept and not dropped.

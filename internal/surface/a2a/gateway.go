@@ -32,8 +32,13 @@ type Shelf interface {
 	Kept(ctx context.Context, id string) ([]byte, error)
 	// Drop forgets a value. It is no error where there is none.
 	Drop(ctx context.Context, id string) error
-	// Below gives the values whose ids begin with the words of prefix.
+	// Below gives the values whose ids begin with the words of prefix, without
+	// those that cannot be opened.
 	Below(ctx context.Context, prefix string) iter.Seq2[[]byte, error]
+	// Restore gives take, after a restart, the same values. One that take fails
+	// over, or panics over, is set aside, and the rest goes on. The error is
+	// the store's.
+	Restore(ctx context.Context, prefix string, take func(value []byte) error) error
 }
 
 // Outward posts to addresses that callers gave, where those may be reached.

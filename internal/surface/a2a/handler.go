@@ -168,8 +168,8 @@ func (s *Surface) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.T
 			return nil, err
 		}
 		r, err := readRecord(raw)
-		if err != nil {
-			return nil, err
+		if err != nil || r.check() != nil {
+			continue // it was set aside
 		}
 		if r.Owner != v.who.Principal || r.At != v.at {
 			continue

@@ -107,6 +107,7 @@ type memShelf struct {
 	mu     sync.Mutex
 	values map[string][]byte
 	full   bool
+	aside  []error
 }
 
 func (m *memShelf) Keep(_ context.Context, id string, value []byte, _ time.Duration) error {
@@ -148,6 +149,15 @@ func (m *memShelf) Below(_ context.Context, prefix string) iter.Seq2[[]byte, err
 			}
 		}
 	}
+}
+
+func (m *memShelf) Restore(ctx context.Context, prefix string, take func([]byte) error) error {
+	for v := range m.Below(ctx, prefix) {
+		if err := take(v); err != nil {
+			m.aside = append(m.aside, err)
+		}
+	}
+	return nil
 }
 
 // kit is a surface that is served, and a client of one binding.

@@ -13,7 +13,7 @@ func (quiet) Notify([]byte)               {}
 func (quiet) Mark() []byte                { return nil }
 func (quiet) Withdraw(string, *ask.Error) {}
 func (quiet) Show(*ask.Ask) error {
-	return ask.Errorf(ask.NoClient, "Agents are asked between the rounds of a call, not in the middle of one.")
+	return ask.Errorf(ask.NoClient, "No client is available: agents are asked between the rounds of a call, not in the middle of one.")
 }
 
 // round is the client's end of one round of a task's call. The task stays

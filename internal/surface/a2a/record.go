@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -137,6 +138,9 @@ func readRecord(raw []byte) (*record, error) {
 	if err := json.Unmarshal(raw, &k); err != nil {
 		return nil, err
 	}
+	if r.Task == nil {
+		return nil, errors.New("it holds no task")
+	}
 	for i := range k.Push {
 		r.Push = append(r.Push, k.Push[i].push())
 	}
@@ -159,6 +163,17 @@ func readRecord(raw []byte) (*record, error) {
 		exact(m.Parts, raw, wire.Get(raw, wire.Get(raw, wire.Get(raw, task, "status"), "message"), "parts"))
 	}
 	return r, nil
+}
+
+// check reports what of a record that was read would be in the way later.
+func (r *record) check() error {
+	switch {
+	case r.Task.ID == "" || r.Owner.IsZero():
+		return errors.New("it does not say whose task it is")
+	case r.Task.Status.Timestamp == nil:
+		return errors.New("it does not say when the task changed")
+	}
+	return nil
 }
 
 // exact gives the data of parts back as it is written at arr: decoded, large

@@ -136,24 +136,28 @@ func (s *Surface) run(t *task) {
 }
 
 // Restore takes up the tasks of before a restart: those that waited wait on,
-// and of those whose call was under way nobody knows what became of it. It
-// comes before the first request, and after the relay's own.
+// and of those whose call was under way nobody knows what became of it. A task
+// that cannot be read is set aside. It comes before the first request, and after the relay's own.
 func (s *Surface) Restore(ctx context.Context) error {
 	waiting := 0
 	var ended []*record
-	for raw, err := range s.cfg.Shelf.Below(ctx, s.home) {
-		if err != nil {
-			return err
-		}
+	err := s.cfg.Shelf.Restore(ctx, s.home, func(raw []byte) error {
 		rec, err := readRecord(raw)
+		if err == nil {
+			err = rec.check()
+		}
 		switch {
 		case err != nil:
-			s.cfg.Log.Warn("a task cannot be read", "surface", surfaceName, "err", err)
+			return err
 		case rec.over():
 			ended = append(ended, rec)
 		case s.resume(rec):
 			waiting++
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	slices.SortFunc(ended, func(a, b *record) int { return a.Task.Status.Timestamp.Compare(*b.Task.Status.Timestamp) })
 	for _, rec := range ended {

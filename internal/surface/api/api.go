@@ -125,6 +125,7 @@ func (h *Handler) routes() []route {
 		{http.MethodGet, "/v1/forms/{id}", h.known(kinded(h.form))},
 		{http.MethodPost, "/v1/forms/{id}/submit", h.known(kinded(h.submitForm))},
 		{http.MethodPost, "/v1/forms/{id}/extend", h.known(kinded(h.extendForm))},
+		{http.MethodPost, "/v1/forms/{id}/collect", h.known(kinded(h.collectForm))},
 	}
 }
 

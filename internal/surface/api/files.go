@@ -134,7 +134,7 @@ func uploadsOf(files []upload.File) map[string][]form.Upload {
 
 // attach writes the addresses of files into the content of an answer, behind
 // what the caller wrote.
-func attach(f *form.Form, content []byte, files []upload.File, links *upload.Links) []byte {
+func attach(a *ask.Ask, f *form.Form, content []byte, files []upload.File, links *upload.Links) []byte {
 	linked := form.Values{}
 	for i := range files {
 		u := files[i].Upload()
@@ -151,7 +151,7 @@ func attach(f *form.Form, content []byte, files []upload.File, links *upload.Lin
 	if len(open) > 1 {
 		out = append(out, ',')
 	}
-	return append(out, f.Encode(linked)[1:]...)
+	return append(out, question.Encode(question.Created(a), f, linked)[1:]...)
 }
 
 // submitFiles is submit for an accept with files.
@@ -164,7 +164,7 @@ func (h *Handler) submitFiles(r *http.Request, who desk.Viewer, a *ask.Ask, cont
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := h.submit(r, who, ask.Accept, attach(f, content, files, links))
+	receipt, err := h.submit(r, who, ask.Accept, attach(a, f, content, files, links))
 	switch taken, _ := receipt.(Receipt); {
 	case err != nil && ended(err), err == nil && !taken.Delivered:
 		links.Revoke(r.Context())

@@ -20,7 +20,8 @@ import (
 type Forms interface {
 	Create(by office.Creator, params []byte) (office.Form, error)
 	Look(ctx context.Context, who desk.Viewer, id string) (office.Form, error)
-	Submit(ctx context.Context, who desk.Viewer, surface, id string, responses []byte) error
+	Submit(ctx context.Context, who desk.Viewer, surface, id string, s office.Submission) error
+	Collect(ctx context.Context, who desk.Viewer, surface, id string) (office.Form, error)
 	Extend(ctx context.Context, who desk.Viewer, surface, id string, by time.Duration) (office.Extension, error)
 }
 
@@ -38,7 +39,8 @@ func (h *Handler) create(r *http.Request, who desk.Viewer) (any, error) {
 	if _, err := wire.Object(raw, "mode", "message", "formDefinition"); err != nil {
 		return nil, err
 	}
-	return h.cfg.Forms.Create(office.Creator{Principal: who.Principal, Client: surface}, raw)
+	// The creator can collect the secrets through this API.
+	return h.cfg.Forms.Create(office.Creator{Principal: who.Principal, Client: surface, Via: surface, Secrets: true}, raw)
 }
 
 // form gives a form, for a while also after it has ended.
@@ -50,8 +52,19 @@ func (h *Handler) form(r *http.Request, who desk.Viewer) (any, error) {
 	return h.cfg.Forms.Look(r.Context(), who, id)
 }
 
-// submitForm answers a form. What else a submission says of itself, form_id
-// and metadata, proves nothing and is passed over.
+// collectForm returns a completed form with its secrets, once.
+func (h *Handler) collectForm(r *http.Request, who desk.Viewer) (any, error) {
+	id, err := idOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := noBody(r); err != nil {
+		return nil, err
+	}
+	return h.cfg.Forms.Collect(r.Context(), who, surface, id)
+}
+
+// submitForm answers a form.
 func (h *Handler) submitForm(r *http.Request, who desk.Viewer) (any, error) {
 	id, err := idOf(r)
 	if err != nil {
@@ -65,11 +78,11 @@ func (h *Handler) submitForm(r *http.Request, who desk.Viewer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	responses, given := members["responses"]
-	if !given {
+	sent := office.Submission{Responses: members["responses"], FormID: members["form_id"], Metadata: members["metadata"]}
+	if sent.Responses == nil {
 		return nil, bad("The body has no responses.")
 	}
-	if err := h.cfg.Forms.Submit(r.Context(), who, surface, id, responses); err != nil {
+	if err := h.cfg.Forms.Submit(r.Context(), who, surface, id, sent); err != nil {
 		return nil, err
 	}
 	return Submitted{office.Completed}, nil

@@ -29,8 +29,8 @@ func TestFormIsCreatedAndSubmitted(t *testing.T) {
 	k.get(path, "ada").want(200, `"status":"pending"`)
 	k.get("/v1/asks/"+f.ElicitationID, "ada").want(200, `"formDefinition":{`, `"sensitive":["api_key"]`, `"message":"Deploy"`)
 	k.get(path, "ada").want(200, `"status":"active"`)
-	k.post(path+"/submit", "ada", `{"form_id":"another","metadata":{"user_agent":7},"responses":{"region":"eu","api_key":"long-enough"}}`).want(200, `{"status":"completed"}`)
-	got := k.get(path, "ada").want(200, `"status":"completed"`, `"result":{"region":"eu"}`)
+	k.post(path+"/submit", "ada", `{"form_id":"deploy","metadata":{"user_agent":7},"responses":{"region":"eu","api_key":"long-enough"}}`).want(200, `{"status":"completed"}`)
+	got := k.get(path, "ada").want(200, `"status":"completed"`, `"result":{"region":"eu"}`, `"metadata":{"user_agent":7}`, `"uncollected":["api_key"]`)
 	if strings.Contains(got.body, "long-enough") {
 		t.Errorf("a secret came back: %s", got.body)
 	}

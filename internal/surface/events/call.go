@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -30,8 +31,12 @@ type call struct {
 	life context.Context
 	end  context.CancelCauseFunc
 
+	recording sync.Mutex  // held while the call's start is being written down
+	recorded  atomic.Bool // that it was
+
 	mu        sync.Mutex
 	session   Session    // nil before it is open
+	sent      bool       // the request was handed to the session
 	why       *ask.Error // why it was stopped, nil where it was not
 	open      map[string]*question
 	unasked   []authRequired
@@ -65,26 +70,42 @@ const (
 // run carries the call to its end. It is the call's own goroutine.
 func (c *call) run() {
 	st := &c.start
+	c.begun()
+	session, resp := c.surface.cfg.Gateway.Initialize(c.life, st.at, c.id, c.who, &st.hello, c)
+	if session != nil {
+		resp = contract.Response{} // that of the handshake is not the call's
+		if c.opened(session) {
+			session.Notify(c.life, &initialized)
+			resp = session.Call(c.life, &st.request, c)
+		}
+	}
+	st.hello, st.request = wire.Message{}, wire.Message{} // a finished call is kept for its events alone
+	c.settle(resp)
+}
+
+// begun writes the first event.
+func (c *call) begun() {
+	st := &c.start
 	c.log.add(typeStarted, startedEvent{
 		Type: typeStarted, SchemaVersion: schemaVersion, CallID: c.id, Tool: st.tool, Backend: st.at,
 		Elicitation: st.elicitation, Sampling: st.sampling, At: millis(c.surface.cfg.Now()),
 	}, false, false)
-	session, resp := c.surface.cfg.Gateway.Initialize(c.life, st.at, c.id, c.who, &st.hello, c)
-	if session != nil && c.opened(session) {
-		session.Notify(c.life, &initialized)
-		resp = session.Call(c.life, &st.request, c)
-	}
-	st.hello, st.request = wire.Message{}, wire.Message{} // a finished call is kept for its events alone
+}
+
+// settle ends the call with its response. The session ends before the consumer
+// is told, so that the next call of the conversation finds its lines free.
+func (c *call) settle(resp contract.Response) {
 	c.mu.Lock()
 	c.ending = true
+	session := c.session
 	c.mu.Unlock()
 	c.answering.Wait()
-	c.finish(resp)
 	if session != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		defer cancel()
 		session.Close(ctx, c.ended())
 	}
+	c.finish(resp)
 	c.end(callOver)
 }
 
@@ -100,8 +121,8 @@ func (c *call) ended() *ask.Error {
 func (c *call) opened(session Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.session = session
-	return c.why == nil
+	c.session, c.sent = session, c.why == nil
+	return c.sent
 }
 
 // stop ends the call before its backend does. The session ends first: so the
@@ -134,14 +155,19 @@ const closeWait = 10 * time.Second
 // finish writes the last event.
 func (c *call) finish(resp contract.Response) {
 	c.mu.Lock()
-	why := c.why
+	why, sent := c.why, c.sent
 	unasked := c.unasked
 	if c.linger != nil {
 		c.linger.Stop()
 	}
 	c.mu.Unlock()
-	c.conclude(resp, why, unasked)
-	c.surface.calls.retire(c)
+	if why == shuttingDown && sent && len(resp.Body) == 0 {
+		// It goes on after the restart: it has no last event yet.
+		c.log.cut()
+	} else {
+		c.conclude(resp, why, unasked)
+	}
+	c.surface.calls.retire(c, c.surface.cfg.Keep)
 	close(c.done)
 }
 

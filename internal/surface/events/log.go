@@ -14,7 +14,8 @@ type eventLog struct {
 	mu     sync.Mutex
 	kept   []kept
 	bytes  int
-	next   uint64        // the number of the next event; the first is 1
+	first  uint64        // the number of the first event; 1 but for a call from before a restart
+	next   uint64        // the number of the next event
 	ended  bool          // there will be no further one
 	purged bool          // nothing is kept any more
 	news   chan struct{} // closed and replaced when something changes
@@ -27,7 +28,21 @@ type kept struct {
 }
 
 func newLog(maxEvents, maxBytes int) *eventLog {
-	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes, next: 1, news: make(chan struct{})}
+	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes, first: 1, next: 1, news: make(chan struct{})}
+}
+
+// startAt lets the numbers begin at n. It comes before the first event.
+func (l *eventLog) startAt(n uint64) { l.first, l.next = n, n }
+
+// cut ends the log without a last event.
+func (l *eventLog) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.ended = true
+		close(l.news)
+		l.news = make(chan struct{})
+	}
 }
 
 // add appends an event. After the last one it does nothing.
@@ -71,6 +86,10 @@ func (l *eventLog) since(n uint64) batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := batch{after: n, ended: l.ended, news: l.news}
+	if n < l.first-1 {
+		// Those of before a restart are lost to a consumer that has some of them.
+		b.after, b.lost = l.first-1, n > 0
+	}
 	for _, e := range l.kept {
 		if e.n <= n {
 			continue

@@ -75,12 +75,17 @@ func (c *call) concludeError(msg *wire.Message, unasked []authRequired) {
 }
 
 func (c *call) succeed(result json.RawMessage) {
-	c.log.add(typeResult, resultEvent{typeResult, result}, false, true)
+	c.last(typeResult, resultEvent{typeResult, result})
 }
 
 func (c *call) fail(ev errorEvent) {
 	ev.Type = typeError
-	c.log.add(typeError, ev, false, true)
+	c.last(typeError, ev)
+}
+
+func (c *call) last(kind string, event any) {
+	c.keepEnd(kind, event)
+	c.log.add(kind, event, false, true)
 }
 
 // pages reads the visits that a server wants before it serves the call.

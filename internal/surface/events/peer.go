@@ -12,6 +12,7 @@ import (
 
 var (
 	_ contract.Informed = (*call)(nil)
+	_ contract.Lasting  = (*call)(nil)
 	_ desk.Warner       = (*call)(nil)
 )
 
@@ -33,6 +34,10 @@ func (c *call) Show(a *ask.Ask) error {
 	if q.link {
 		q.kind = ask.URL
 	}
+	if err := c.keep(); err != nil {
+		// The question is kept all the same, and the call with it.
+		c.surface.cfg.Log.Warn("start of a call not stored", "surface", surfaceName, "principal", c.who.String(), "code", ask.CodeOf(err), "err", err)
+	}
 	c.mu.Lock()
 	c.open[a.ID] = q
 	c.mu.Unlock()
@@ -52,7 +57,7 @@ func (c *call) Show(a *ask.Ask) error {
 		}, false, false)
 	default:
 		c.take(a.ID)
-		return ask.Errorf(ask.NoClient, "An event stream cannot be asked for its "+a.Kind.String()+".")
+		return ask.Errorf(ask.NoClient, "No client is available: an event stream cannot be asked for its "+a.Kind.String()+".")
 	}
 	return nil
 }
@@ -161,9 +166,6 @@ func (c *call) Notify(raw []byte) {
 		c.log.add(typeNotification, notificationEvent{typeNotification, method, msg.Field(msg.Params)}, true, false)
 	}
 }
-
-// Mark is empty: a call does not outlive the gateway.
-func (c *call) Mark() []byte { return nil }
 
 // params is what a question says that consumers are told by name.
 type params struct {

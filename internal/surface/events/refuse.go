@@ -45,7 +45,7 @@ func bad(message string) *problem {
 var (
 	errNoPath    = newProblem(http.StatusNotFound, ask.UnknownBackend, "There is nothing at this path.")
 	errBadMethod = newProblem(http.StatusMethodNotAllowed, ask.UnknownMethod, "This HTTP method is not served here.")
-	errNoCall    = newProblem(http.StatusNotFound, ask.UnknownName, "There is no such call. It may have ended too long ago.")
+	errNoCall    = newProblem(http.StatusNotFound, ask.UnknownName, "There is no such call. It has ended too long ago, or the gateway was restarted while it was under way.")
 	errPurged    = newProblem(http.StatusGone, ask.TooLate, "The call has ended, and its events are no longer kept.")
 	errTooLate   = newProblem(http.StatusConflict, ask.TooLate, "The question is no longer open: the answer came too late.")
 	errOtherCall = newProblem(http.StatusUnprocessableEntity, ask.BadMessage, "This Idempotency-Key was used for another call. Use a new one for each call.")

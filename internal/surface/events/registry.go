@@ -14,8 +14,7 @@ import (
 // belongs to somebody else and that there is none are the same thing here.
 type registry struct {
 	max, maxEach int
-	maxPast      int           // bytes of finished calls that are kept for one principal
-	keep         time.Duration // how long a finished call is found
+	maxPast      int // bytes of finished calls that are kept for one principal
 
 	mu     sync.Mutex
 	people map[ask.Principal]*person
@@ -30,8 +29,8 @@ type person struct {
 	past  []*call // finished ones, oldest first
 }
 
-func newRegistry(limit, perPrincipal, pastBytes int, keep time.Duration) *registry {
-	return &registry{max: limit, maxEach: perPrincipal, maxPast: pastBytes, keep: keep, people: make(map[ask.Principal]*person)}
+func newRegistry(limit, perPrincipal, pastBytes int) *registry {
+	return &registry{max: limit, maxEach: perPrincipal, maxPast: pastBytes, people: make(map[ask.Principal]*person)}
 }
 
 // find gives the call with this id. A call is found with the access that it
@@ -79,9 +78,47 @@ func (r *registry) add(c *call) (known *call, err *ask.Error) {
 	return nil, nil
 }
 
+// restore registers a call of before a restart, whatever the limits are.
+func (r *registry) restore(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.people[c.who.Principal]
+	if p == nil {
+		p = &person{calls: make(map[string]*call), keys: make(map[string]*call)}
+	} else if len(p.past) > 0 && len(p.calls) >= r.maxEach {
+		r.forget(p, p.past[0])
+	}
+	r.people[c.who.Principal] = p // again, where the last call was forgotten above
+	p.calls[c.id] = c
+	if c.key != "" {
+		p.keys[c.key] = c
+	}
+	r.total++
+}
+
+// drop takes out a call that did not come to start.
+func (r *registry) drop(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.people[c.who.Principal]; p != nil && p.calls[c.id] == c {
+		r.removeLocked(p, c)
+	}
+}
+
+func (r *registry) removeLocked(p *person, c *call) {
+	delete(p.calls, c.id)
+	if c.key != "" && p.keys[c.key] == c {
+		delete(p.keys, c.key)
+	}
+	r.total--
+	if len(p.calls) == 0 && r.people[c.who.Principal] == p {
+		delete(r.people, c.who.Principal)
+	}
+}
+
 // retire keeps a finished call for a while, and lets the events of older ones
 // go where they are too large together.
-func (r *registry) retire(c *call) {
+func (r *registry) retire(c *call, keep time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.people[c.who.Principal]
@@ -96,7 +133,7 @@ func (r *registry) retire(c *call) {
 			old.log.purge()
 		}
 	}
-	c.expiry = time.AfterFunc(r.keep, func() {
+	c.expiry = time.AfterFunc(keep, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.forget(p, c)
@@ -111,14 +148,7 @@ func (r *registry) forget(p *person, c *call) {
 	}
 	c.expiry.Stop()
 	p.past = slices.Delete(p.past, i, i+1)
-	delete(p.calls, c.id)
-	if c.key != "" {
-		delete(p.keys, c.key)
-	}
-	r.total--
-	if len(p.calls) == 0 && r.people[c.who.Principal] == p {
-		delete(r.people, c.who.Principal)
-	}
+	r.removeLocked(p, c)
 }
 
 // close refuses further calls, and gives those that there are.

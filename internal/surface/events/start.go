@@ -19,17 +19,19 @@ const (
 	headerIdempotency = "Idempotency-Key"
 )
 
-// maxKey bounds an Idempotency-Key, and maxClient what a front end calls
-// itself.
+// maxKey bounds an Idempotency-Key, maxClient what a front end calls itself,
+// and maxConversation what it calls a conversation.
 const (
-	maxKey    = 255
-	maxClient = 100
+	maxKey          = 255
+	maxClient       = 100
+	maxConversation = 255
 )
 
 // start is what somebody wants called, and what they can be asked meanwhile.
 type start struct {
 	at, tool              string
 	elicitation, sampling bool
+	conversation          string // with the front end's name, so that two front ends share none
 	hello, request        wire.Message
 }
 
@@ -47,7 +49,7 @@ func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (
 	if err != nil {
 		return st, digest, err
 	}
-	members, err := wire.Object(raw, "name", "arguments", "_meta", "client")
+	members, err := wire.Object(raw, "name", "arguments", "_meta", "client", "conversation")
 	if err != nil {
 		return st, digest, err
 	}
@@ -62,6 +64,14 @@ func (s *Surface) readStart(w http.ResponseWriter, r *http.Request, at string) (
 	if !ok || client == "" || len(client) > maxClient {
 		return st, digest, bad("client must be a text of at most " + strconv.Itoa(maxClient) + " bytes: what the front end calls itself.")
 	}
+	conversation := ""
+	if given := members["conversation"]; given != nil {
+		conversation, ok = wire.Unquote(given)
+		if !ok || conversation == "" || len(conversation) > maxConversation {
+			return st, digest, bad("conversation must be a text of 1 to " + strconv.Itoa(maxConversation) + " bytes.")
+		}
+	}
+	st.conversation = strconv.Quote(client) + strconv.Quote(conversation)
 	if st.hello, err = wire.Scan(appendHello(nil, client, st.elicitation, st.sampling), s.scan()); err != nil {
 		return st, digest, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -34,6 +35,10 @@ type Config struct {
 	// questions.
 	Attempts Attempts
 
+	// Shelf keeps calls across a restart. Nil means that they end with the
+	// gateway, and their keys too.
+	Shelf Shelf
+
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
@@ -51,6 +56,7 @@ type Config struct {
 	KeepAlive            time.Duration // how often a stream says that it is alive; 15 seconds
 	Linger               time.Duration // how long a call goes on that nobody follows; 2 minutes
 	Keep                 time.Duration // how long a finished call is found again; 10 minutes
+	Cap                  time.Duration // how long a call can take; 24 hours
 
 	Now func() time.Time // time.Now
 }
@@ -79,6 +85,7 @@ func (c *Config) setDefaults() {
 	entry.SetDefault(&c.KeepAlive, 15*time.Second)
 	entry.SetDefault(&c.Linger, 2*time.Minute)
 	entry.SetDefault(&c.Keep, 10*time.Minute)
+	entry.SetDefault(&c.Cap, 24*time.Hour)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -88,7 +95,11 @@ func (c *Config) setDefaults() {
 // /events/. Safe for concurrent use.
 type Surface struct {
 	cfg   Config
+	home  string
 	calls *registry
+
+	mu      sync.Mutex        // guards pending
+	pending map[string]record // calls from before a restart whose end is not known yet, by id
 
 	inside entry.Inside // requests being served, calls, and their ends
 }
@@ -101,7 +112,10 @@ func New(cfg Config) (*Surface, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	return &Surface{cfg: cfg, calls: newRegistry(cfg.MaxCalls, cfg.MaxCallsPerPrincipal, cfg.MaxPastBytes, cfg.Keep)}, nil
+	return &Surface{
+		cfg: cfg, home: cfg.Home.String(), pending: make(map[string]record),
+		calls: newRegistry(cfg.MaxCalls, cfg.MaxCallsPerPrincipal, cfg.MaxPastBytes),
+	}, nil
 }
 
 func (s *Surface) scan() wire.Limits { return wire.Limits{Bytes: s.cfg.MaxBody} }
@@ -194,6 +208,7 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 	if err != nil {
 		return err
 	}
+	who.Conversation = st.conversation
 	c := s.newCall(who, st)
 	c.id, c.key, c.digest = s.cfg.Ring.Mint(seal.Session, s.cfg.Home, 0), key, digest
 	known, fault := s.calls.add(c)
@@ -202,18 +217,52 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 		s.cfg.Log.Warn("call refused", "surface", surfaceName, "principal", who.String(), "code", fault.Code, "reason", fault.Message)
 		return fault
 	case known == nil:
-		hold := budget.From(r.Context())
-		hold.Keep() // what was read is there as long as the call
-		s.inside.Go(func() {
-			defer hold.Release()
-			c.run()
-		})
-		s.follow(w, r, c, 0)
-		return nil
-	case known.digest != digest || known.access != c.access:
+		if known, err = s.claim(c); err != nil {
+			s.cfg.Log.Warn("call refused", "surface", surfaceName, "principal", who.String(), "code", ask.CodeOf(err), "err", err)
+			return err
+		}
+		if known == nil {
+			hold := budget.From(r.Context())
+			hold.Keep() // what was read is there as long as the call
+			s.inside.Go(func() {
+				defer hold.Release()
+				c.run()
+			})
+			s.follow(w, r, c, 0)
+			return nil
+		}
+	}
+	if known.digest != digest || known.access != c.access {
 		return errOtherCall
 	}
 	return s.again(w, r, known)
+}
+
+// claim makes the key of a call its own before it starts, or gives the earlier
+// call that has the key. A call that cannot be written down is not started: a
+// repeated start could run its tool twice.
+func (s *Surface) claim(c *call) (*call, error) {
+	if c.key == "" || s.cfg.Shelf == nil {
+		return nil, nil
+	}
+	r, err := s.recall(c.who.Principal, c.key)
+	if r != nil && s.left(r) <= 0 {
+		r = nil
+	}
+	if err == nil && r == nil {
+		err = c.keep()
+	}
+	if err == nil && r == nil {
+		return nil, nil
+	}
+	s.calls.drop(c)
+	c.log.cut() // a repeated start that follows it already comes back
+	close(c.done)
+	c.end(callOver)
+	if err != nil {
+		return nil, err
+	}
+	return s.past(*r, s.left(r)), nil
 }
 
 // again streams the events of a call that the consumer has not seen yet.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
@@ -24,31 +25,48 @@ func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who co
 	}
 	hold := s.cfg.Budget.Hold(budget.Of(who.Principal))
 	defer hold.Release()
-	buf, fault := s.readBody(w, r, hold)
-	if fault != nil {
-		refuseNow(w, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
-		recycle(buf)
+	r, buf := s.receive(w, r, hold)
+	if buf == nil {
 		return
 	}
-	r = r.WithContext(budget.With(r.Context(), hold))
 	raw := buf.Bytes()
 	if wire.IsBatch(raw) {
 		s.postBatch(w, r, at, who, raw, accept)
 		return
 	}
-	msg, err := wire.Scan(raw, s.limits())
+	msg, err := s.scan(raw)
 	if err != nil {
 		refuseMessage(w, http.StatusBadRequest, idOfBad(raw, err), ask.From(err), eraOf(r.Header))
 		recycle(buf)
 		return
 	}
-	if era.Detect(&msg, r.Header) == era.Modern {
-		s.postModern(w, r, at, who, &msg, accept)
+	if era.Detect(msg, r.Header) == era.Modern {
+		s.postModern(w, r, at, who, msg, accept)
 		return
 	}
-	if s.postLegacy(w, r, at, who, &msg, accept) {
+	if s.postLegacy(w, r, at, who, msg, accept) {
 		recycle(buf)
 	}
+}
+
+// receive reads a request's body, and gives the request with hold in its
+// context. Where the body is refused there is no buffer. Like scan it is apart
+// from what is done with the message.
+func (s *Surface) receive(w http.ResponseWriter, r *http.Request, hold *budget.Hold) (*http.Request, *bytes.Buffer) {
+	buf, fault := s.readBody(w, r, hold)
+	if fault != nil {
+		refuseNow(w, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
+		recycle(buf)
+		return r, nil
+	}
+	return r.WithContext(budget.With(r.Context(), hold)), buf
+}
+
+// scan reads a message. It is apart from what is done with it, so that a call
+// that waits does not hold its frame.
+func (s *Surface) scan(raw []byte) (*wire.Message, error) {
+	msg, err := wire.Scan(raw, s.limits())
+	return &msg, err
 }
 
 func (s *Surface) limits() wire.Limits {

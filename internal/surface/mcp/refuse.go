@@ -41,8 +41,8 @@ var (
 	clientEnded      = ask.Errorf(ask.ClientGone, "The client ended its session.")
 	sessionIdle      = ask.Errorf(ask.SessionExpired, "The session was idle for too long.")
 	backendEnded     = ask.Errorf(ask.BackendLost, "The backend ended the session.")
-	noRequestsHere   = ask.Errorf(ask.NoClient, "This client takes no requests from a server.")
-	clientAway       = ask.Errorf(ask.NoClient, "The client has no stream open on which it could be asked.")
+	noRequestsHere   = ask.Errorf(ask.NoClient, "No client is available: this one takes no requests from a server.")
+	clientAway       = ask.Errorf(ask.NoClient, "No client is available: it has no stream open on which it could be asked.")
 )
 
 func (s *Surface) challenge(w http.ResponseWriter, err error) {

@@ -71,6 +71,21 @@ func (r *registry) reserve(ss *session) (instead *session, err *ask.Error) {
 	return instead, nil
 }
 
+// restore counts a session in that was let in before a restart, whatever the
+// limits say now.
+func (r *registry) restore(ss *session) {
+	r.total.Add(1)
+	sh := r.shard(ss.who)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	mine := sh.people[ss.who]
+	if mine == nil {
+		mine = make(map[string]*session)
+		sh.people[ss.who] = mine
+	}
+	mine[ss.id] = ss
+}
+
 // longestIdle looks through one principal's sessions, whose number is bounded.
 func longestIdle(of map[string]*session) *session {
 	var found *session

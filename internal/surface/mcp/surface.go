@@ -34,7 +34,10 @@ type Config struct {
 
 	Ring *seal.Ring
 	Home seal.Home
-	Log  *slog.Logger
+	// Epoch counts the lives of the gateway. Zero stands for one that takes
+	// nothing up from an earlier life.
+	Epoch uint64
+	Log   *slog.Logger
 
 	// Budget bounds the memory of messages under way, and says when there is
 	// none for new calls. Nil bounds nothing.
@@ -80,6 +83,7 @@ func (c *Config) setDefaults() {
 	entry.SetDefault(&c.MaxEvents, 256)
 	entry.SetDefault(&c.MaxEventBytes, 1<<20)
 	entry.SetDefault(&c.KeepAlive, 15*time.Second)
+	c.Epoch = max(c.Epoch, 1)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/answerback/answerback/internal/sitename"
 )
 
 // maxAddress is how long an address may be: longer ones nobody reads before
@@ -12,14 +14,17 @@ import (
 const maxAddress = 2048
 
 // address is where a server wants a person to go, taken apart for the eye.
-// Before, Host and After joined are the address in full. Href is empty where
+// Before, Site and After joined are the address in full. Href is empty where
 // it must not be followed; Why then says the reason.
 type address struct {
-	Before, Host, After string
+	Before, Site, After string
+	Host                string // with its port
 	Href                string
 	Why                 string
-	Foreign             bool // its host spells letters beyond ASCII
-	Own                 bool // it is on the person's own machine
+	Letters             string // the host in its own letters, "" where it is in ASCII
+	Scripts             string // the scripts that one label of it mixes, in words
+	Like                string // the ASCII name that it looks like
+	Own                 bool   // it is on the person's own machine
 }
 
 // hostName is what a host may be written as. Everything else is read
@@ -53,12 +58,20 @@ func readAddress(raw string) address {
 	if u.Scheme == "http" && !own {
 		return refuse("It is not protected (http): whoever is on the way could read and change what you do there.")
 	}
+	name, err := sitename.Read(u.Hostname())
+	if err != nil {
+		return refuse("Its site name is spelled with xn--, and is not the name of any site.")
+	}
 	href := u.String()
-	before := u.Scheme + "://"
+	before := u.Scheme + "://" + name.Sub
+	site := name.Site
+	if notIP == nil { // with its brackets
+		site = strings.TrimSuffix(u.Host, ":"+u.Port())
+	}
 	return address{
-		Before: before, Host: u.Host, After: strings.TrimPrefix(href, before+u.Host), Href: href,
-		Foreign: strings.Contains(strings.ToLower(u.Host), "xn--"),
-		Own:     own,
+		Before: before, Site: site, After: strings.TrimPrefix(href, before+site), Host: u.Host, Href: href,
+		Letters: name.Letters, Scripts: strings.Join(name.Scripts, " and "), Like: name.Like,
+		Own: own,
 	}
 }
 

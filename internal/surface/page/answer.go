@@ -5,10 +5,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/desk"
+	asked "github.com/answerback/answerback/internal/question"
 	"github.com/answerback/answerback/internal/upload"
 )
 
@@ -30,6 +32,11 @@ type askBody struct {
 	Faults []fault
 	Last   bool // the next answer that is wrong ends the question
 	Rows   []row
+}
+
+// Grid reports whether a field has a place beside others.
+func (b askBody) Grid() bool {
+	return slices.ContainsFunc(b.Rows, func(r row) bool { return r.Cell != "" })
 }
 
 // fault is one line of the summary of what is wrong.
@@ -156,7 +163,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) {
 			h.again(w, s, http.StatusServiceUnavailable, "Your files could not be sent. "+ask.From(err).Message)
 			return
 		}
-		answer.Result = append(append([]byte(`{"action":"accept","content":`), s.Form.Encode(values)...), '}')
+		answer.Result = append(append([]byte(`{"action":"accept","content":`), asked.Encode(s.Created(), s.Form, values)...), '}')
 	}
 	receipt, err := h.cfg.Desk.Submit(s.ID, s.by.Viewer, surface, answer)
 	if err != nil {
@@ -295,7 +302,7 @@ func (h *Handler) ask(w http.ResponseWriter, v *visitor, status int, q *question
 func faults(rows []row, errs form.Errors) []fault {
 	var all []fault
 	for _, r := range rows {
-		if r.Problem != "" {
+		if r.Problem != "" && !r.Flagged {
 			all = append(all, fault{To: r.First(), Label: r.Label, Words: r.Problem})
 		}
 	}

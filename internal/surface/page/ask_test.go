@@ -121,17 +121,20 @@ func TestLongMessageIsCutInSight(t *testing.T) {
 
 func TestAddressIsShownWholeWithItsSiteApart(t *testing.T) {
 	for _, tt := range []struct {
-		address, host, says string
+		address, host, site, says string
 	}{
-		{"https://tracker.example/oauth/authorize?a=b&c=d#e", "tracker.example", "If you did not expect this question"},
-		{"https://https/https", "https", "https"},
-		{"https://Tracker.example:8443/x", "Tracker.example:8443", "choose Decline"},
-		{"https://xn--trcker-7ve.example/", "xn--trcker-7ve.example", "letters from beyond the Latin alphabet"},
-		{"http://localhost:3000/cb", "localhost:3000", "on the computer that you are using now"},
-		{"http://app.localhost/", "app.localhost", "on the computer that you are using now"},
-		{"http://127.0.0.1/x", "127.0.0.1", "on the computer that you are using now"},
-		{"http://[::1]:80/x", "[::1]:80", "on the computer that you are using now"},
-		{"https://[2001:db8::1]/x", "[2001:db8::1]", "choose Decline"},
+		{"https://tracker.example/oauth/authorize?a=b&c=d#e", "tracker.example", "tracker.example", "If you did not expect this question"},
+		{"https://https/https", "https", "https", "https"},
+		{"https://Tracker.example:8443/x", "Tracker.example:8443", "Tracker.example", "choose Decline"},
+		{"https://tracker.example.evil.co.uk/tracker.example", "tracker.example.evil.co.uk", "evil.co.uk", "choose Decline"},
+		{"https://in.xn--pypal-4ve.com:443/", "in.xn--pypal-4ve.com:443", "xn--pypal-4ve.com", "One word of it mixes Cyrillic and Latin letters, which is a way to imitate names. It looks like in.paypal.com, and is another site."},
+		{"https://xn--80ak6aa92e.com/", "xn--80ak6aa92e.com", "xn--80ak6aa92e.com", "It looks like apple.com, and is another site."},
+		{"https://xn--wgv71a119e.jp/", "xn--wgv71a119e.jp", "xn--wgv71a119e.jp", "日本語.jp"},
+		{"http://localhost:3000/cb", "localhost:3000", "localhost", "on the computer that you are using now"},
+		{"http://app.localhost/", "app.localhost", "app.localhost", "on the computer that you are using now"},
+		{"http://127.0.0.1/x", "127.0.0.1", "127.0.0.1", "on the computer that you are using now"},
+		{"http://[::1]:80/x", "[::1]:80", "[::1]", "on the computer that you are using now"},
+		{"https://[2001:db8::1]/x", "[2001:db8::1]", "[2001:db8::1]", "choose Decline"},
 	} {
 		k := newKit(t, urlAsk(tt.address))
 		p := k.get("/asks/ask1", "ada")
@@ -148,7 +151,7 @@ func TestAddressIsShownWholeWithItsSiteApart(t *testing.T) {
 				href, opens = n.attr["href"], n.attr["rel"]
 			}
 		}
-		if shown != tt.host || href != tt.address || opens != "noopener noreferrer" {
+		if shown != tt.site || href != tt.address || opens != "noopener noreferrer" {
 			t.Errorf("%s: site %q, link %q, rel %q", tt.address, shown, href, opens)
 		}
 		if warned := strings.Contains(p.body, "caution"); warned != strings.Contains(tt.host, "xn--") {

@@ -16,6 +16,7 @@ const (
 	kindSecret   = "secret"
 	kindNumber   = "number"
 	kindDate     = "date"
+	kindTime     = "time"
 	kindDateTime = "datetime"
 	kindCheck    = "check"  // one yes or no
 	kindRadio    = "radio"  // one of a few
@@ -29,8 +30,10 @@ const (
 const (
 	fewOptions    = 7   // so many are all shown at once
 	longText      = 200 // from here on a field gets several lines
+	usualLines    = 5
 	manyLines     = 20
 	on            = "on"                  // what a checkbox posts
+	off           = "off"                 // what the other radio button of a yes-or-no field posts
 	localDateTime = "2006-01-02T15:04:05" // what a browser's date and time field holds
 )
 
@@ -39,31 +42,47 @@ const (
 type row struct {
 	ID          string // its element's id and the name under which it is posted: never the server's text
 	Kind        string
+	Type        string // of its input element
+	Style       string // the class of its choices
+	Cell        string // the class of its place in the grid
+	Break       bool   // the next field begins a new line
 	Label       string
+	Spoken      string // what a screen reader adds to the label
 	Help        string // the server's words
 	Hint        string // ours, of its limits
 	When        string // ours, of when it is asked
 	Placeholder string
 	Mode        string // the keyboard to offer, "" for the usual one
 	Auto        string // what the browser may offer to fill in
+	Step        string
+	Slider      *slider
 	Lines       int
 	Required    bool
+	Announced   bool // it is said to be required, whether it is or not
+	Flagged     bool // its server says that it is wrong as it is
 	Secret      bool // what was typed is not shown again
 	Again       bool // it has to be typed again for that reason
 	Options     []option
 	Several     bool   // a file field takes more than one
 	Accept      string // what files the browser offers
+	Drop        bool   // a large area to drop files on
 	Files       []keptFile
 	Value       string // what a field with one value holds
 	On          bool   // a yes-or-no field says yes
+	Format      string // in which a date is written below its field
+	Written     string // the date in that format
+	Test        bool   // a link opens the address
+	Opens       address
 	Problem     string
-	Rule        string // what the script needs to know, as JSON
+	Rule        string   // what the script needs to know, as JSON
+	about       []string // ids of what describes it besides its own words
 }
 
 // option is one choice. It is posted as its place in the list, so that an
 // empty value is no choice at all.
 type option struct {
 	Title   string
+	Value   string
 	Checked bool
 }
 
@@ -90,6 +109,9 @@ func rows(f *form.Form, posted map[string][]string, errs form.Errors) []row {
 		}
 		r.fill(fd, typed)
 		r.Problem = problem(fd, errs.For(fd.ID))
+		if r.Flagged = fd.Access.Invalid && posted == nil && !bound(fd); r.Flagged {
+			r.Problem = "The server says that this is not right. Check it."
+		}
 		all = append(all, r)
 	}
 	return all
@@ -102,27 +124,48 @@ func newRow(f *form.Form, place int) row {
 		ID: fieldID(place), Kind: kindOf(fd),
 		Label: line(fd.Label, maxLabel), Help: line(fd.Help(), maxHelp), Hint: hint(fd), When: whenAsked(f, fd),
 		Placeholder: line(fd.Hints.Placeholder, maxLabel), Mode: keyboard(fd),
-		Lines:    min(max(fd.Hints.Rows, 5), manyLines),
+		Type: nativeType(fd), Cell: cell(fd), Break: fd.Hints.BreakAfter,
+		Lines:    usualLines,
 		Required: fd.Required && !f.Definition().AllowPartial, Secret: fd.Sensitive,
+	}
+	r.Announced = r.Required || fd.Access.Required
+	r.Style = styleOf(fd, r.Kind)
+	if fd.Hints.Rows > 1 {
+		r.Lines = min(fd.Hints.Rows, manyLines)
 	}
 	if r.Label == "" {
 		r.Label = "A field without a name"
 	}
-	switch {
-	case fd.Sensitive || fd.Type == form.Number:
-		r.Auto = "off"
-	case r.Mode == "email" || r.Mode == "url" || r.Mode == "tel":
-		r.Auto = r.Mode
-	}
-	if fd.Type == form.File {
+	r.Spoken = spoken(r.Label, fd.Access.Label)
+	r.Auto = autocomplete(fd, r.Mode)
+	switch fd.Type {
+	case form.File:
 		r.Several, r.Accept, r.Hint = fd.Multiple(), line(fd.Accept(), maxHelp), hintFile(f, fd)
+		r.Drop = fd.Hints.DragAndDrop
+	case form.Number:
+		r.Step, r.Slider = string(fd.Hints.Step), sliderOf(fd)
+	case form.Date:
+		r.Format = dateFormat(fd.Hints.DisplayFormat)
+	case form.URL:
+		r.Test = fd.Hints.TestButton && r.Kind == kindText
 	}
-	for _, o := range fd.Options {
+	for i, o := range fd.Options {
 		title := line(o.Text(), maxLabel)
 		if title == "" {
 			title = "(nothing)"
 		}
-		r.Options = append(r.Options, option{Title: title})
+		r.Options = append(r.Options, option{Title: title, Value: strconv.Itoa(i)})
+	}
+	if fd.Type == form.Boolean && r.Kind == kindRadio {
+		r.Options = []option{{Title: "Yes", Value: on}, {Title: "No", Value: off}}
+	}
+	for _, at := range related(f, fd) {
+		other := &f.Fields()[at]
+		if line(other.Help(), maxHelp) != "" {
+			r.about = append(r.about, fieldID(at)+"-help")
+		} else {
+			r.about = append(r.about, fieldID(at)+"-label")
+		}
 	}
 	r.Rule = ruleOf(f, place, &r)
 	return r
@@ -137,15 +180,32 @@ func (r *row) fill(fd *form.Field, typed []string) {
 	switch r.Kind {
 	case kindCheck:
 		r.On = slices.Contains(typed, on)
+	case kindDate:
+		r.Type = "date"
+	case kindTime:
+		r.Value = strings.TrimSuffix(r.Value, "Z")
 	case kindDateTime:
+		r.Type = "datetime-local"
 		if t, err := time.Parse(time.RFC3339, r.Value); err == nil {
 			r.Value = t.UTC().Format(localDateTime)
+		}
+		if completed(fd) {
+			r.Step = "1"
 		}
 	case kindFixed:
 		r.Value = fixedText(fd)
 	}
+	if keep := keeps[r.Type]; keep != nil && r.Value != "" && !keep.MatchString(r.Value) {
+		r.Type, r.Step = "text", ""
+	}
+	if r.Kind != kindFixed {
+		r.Written = writeDate(r.Format, r.Value)
+	}
+	if r.Test {
+		r.Opens = readAddress(r.Value)
+	}
 	for i := range r.Options {
-		r.Options[i].Checked = slices.Contains(typed, strconv.Itoa(i))
+		r.Options[i].Checked = slices.Contains(typed, r.Options[i].Value)
 	}
 }
 
@@ -154,8 +214,11 @@ func byDefault(fd *form.Field) []string {
 	values := fd.DefaultStrings()
 	switch fd.Type {
 	case form.Boolean:
-		if fd.Default == true {
+		switch fd.Default {
+		case true:
 			return []string{on}
+		case false:
+			return []string{off}
 		}
 		return nil
 	case form.Select, form.MultiSelect:
@@ -175,9 +238,12 @@ func place(fd *form.Field, value string) string {
 func fixedText(fd *form.Field) string {
 	values := fd.DefaultStrings()
 	for i, v := range values {
-		if fd.Type == form.Boolean {
+		switch written := writeDate(dateFormat(fd.Hints.DisplayFormat), v); {
+		case fd.Type == form.Boolean:
 			values[i] = map[string]string{"true": "Yes", "false": "No"}[v]
-		} else {
+		case fd.Type == form.Date && written != "":
+			values[i] = written
+		default:
 			values[i] = fd.OptionText(v)
 		}
 	}
@@ -185,43 +251,6 @@ func fixedText(fd *form.Field) string {
 		return "Nothing"
 	}
 	return line(strings.Join(values, ", "), maxHelp)
-}
-
-func kindOf(fd *form.Field) string {
-	h := &fd.Hints
-	switch {
-	case h.Hidden:
-		return kindHidden
-	case h.ReadOnly:
-		return kindFixed
-	}
-	switch fd.Type {
-	case form.Boolean:
-		return kindCheck
-	case form.File:
-		return kindFile
-	case form.MultiSelect:
-		return kindChecks
-	case form.Select:
-		if h.DisplayStyle == "dropdown" || len(fd.Options) > fewOptions {
-			return kindSelect
-		}
-		return kindRadio
-	case form.Date:
-		if fd.WithTime() {
-			return kindDateTime
-		}
-		return kindDate
-	}
-	switch {
-	case fd.Sensitive && h.Rows <= 1:
-		return kindSecret
-	case fd.Type == form.Number:
-		return kindNumber
-	case fd.Type == form.Text && (h.Rows > 1 || fd.Constraints.Format == "" && fd.Constraints.MaxLength > longText || strings.Contains(strings.Join(fd.DefaultStrings(), ""), "\n")):
-		return kindArea // one line would lose the others
-	}
-	return kindText
 }
 
 // keyboard is the one that a phone offers for a field.
@@ -242,6 +271,8 @@ func keyboard(fd *form.Field) string {
 		return "email"
 	case fd.Hints.InputType == "tel" || fd.Hints.DisplayStyle == "tel":
 		return "tel"
+	case fd.Hints.InputType == "number":
+		return "decimal"
 	}
 	return ""
 }
@@ -259,8 +290,8 @@ func (r row) First() string {
 	switch {
 	case r.Kind == kindRadio && !r.Required:
 		return r.ID + "-none"
-	case r.Grouped():
-		return r.ID + "-0"
+	case r.Grouped() && len(r.Options) > 0:
+		return r.ID + "-" + r.Options[0].Value
 	}
 	return r.ID
 }
@@ -278,5 +309,8 @@ func (r row) Describes() string {
 	if r.Again {
 		ids = append(ids, r.ID+"-again")
 	}
-	return strings.Join(ids, " ")
+	if r.Format != "" {
+		ids = append(ids, r.ID+"-written")
+	}
+	return strings.Join(append(ids, r.about...), " ")
 }

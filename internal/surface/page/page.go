@@ -160,7 +160,7 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.HandleFunc("GET /connect/{backend}", h.account(h.connect))
 	h.mux.HandleFunc("POST /connect/{backend}", h.account(h.agree))
 	h.mux.HandleFunc("GET /connect/{backend}/callback", h.account(h.callback))
-	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script, h.rd.uploader} {
+	for _, a := range []asset{h.rd.sheet, h.rd.icon, h.rd.script, h.rd.uploader, h.rd.hints} {
 		h.mux.HandleFunc("GET "+a.path, a.serve)
 	}
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,10 @@ func readPost(f *form.Form, posted map[string][]string, files map[string][]form.
 func asTyped(fd *form.Field, posted []string) (typed []string, asked bool) {
 	switch fd.Type {
 	case form.Boolean:
-		if len(posted) == 0 {
+		switch {
+		case len(posted) == 0 && kindOf(fd) == kindRadio:
+			return []string{""}, true // neither yes nor no
+		case len(posted) == 0:
 			return []string{"false"}, true
 		}
 	case form.Select:
@@ -63,7 +66,11 @@ func asTyped(fd *form.Field, posted []string) (typed []string, asked bool) {
 		return []string{""}, true
 	case len(posted) == 1 && fd.Type == form.Text && fd.Constraints.Format != "":
 		// As browsers do in the fields that they have for addresses.
-		return []string{strings.TrimSpace(posted[0])}, true
+		typed := strings.TrimSpace(posted[0])
+		if completed(fd) {
+			typed = complete(typed)
+		}
+		return []string{typed}, true
 	}
 	return posted, true
 }

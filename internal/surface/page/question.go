@@ -33,6 +33,10 @@ type question struct {
 	given    *given   // the files that are there, of a question that asks for some
 }
 
+// Created reports whether a client or a program of the person created the
+// form. Its creator gets the answer, and no server does.
+func (q *question) Created() bool { return q.backend == "" && q.Form != nil }
+
 // who says where a question comes from.
 type who struct {
 	Backend string

@@ -33,7 +33,9 @@ type renderer struct {
 	script asset
 	// uploader is the script of pages that take files.
 	uploader asset
-	log      *slog.Logger
+	// hints is the script of pages with fields.
+	hints asset
+	log   *slog.Logger
 }
 
 // parsed are the pages: the same for everybody, and dear to make.
@@ -53,6 +55,7 @@ func newRenderer(log *slog.Logger) *renderer {
 		icon:     newAsset("static/mark.svg", "image/svg+xml"),
 		script:   newAsset("static/ask.js", "text/javascript; charset=utf-8"),
 		uploader: newAsset("static/files.js", "text/javascript; charset=utf-8"),
+		hints:    newAsset("static/hints.js", "text/javascript; charset=utf-8"),
 		log:      log,
 	}
 }
@@ -64,6 +67,7 @@ type frame struct {
 	Icon     string
 	Script   string
 	Uploader string
+	Hints    string
 	Me       *me
 	Tabs     []tab // the parts of the page of a person, where this is one of them
 	Body     any
@@ -104,7 +108,8 @@ type about struct {
 // show writes a page, whole or not at all. Pages are for one person and one
 // moment, so nobody keeps them.
 func (rd *renderer) show(w http.ResponseWriter, status int, name string, f frame) {
-	f.Sheet, f.Icon, f.Script, f.Uploader = rd.sheet.path, rd.icon.path, rd.script.path, rd.uploader.path
+	f.Sheet, f.Icon, f.Script = rd.sheet.path, rd.icon.path, rd.script.path
+	f.Uploader, f.Hints = rd.uploader.path, rd.hints.path
 	var b bytes.Buffer
 	if err := rd.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		rd.log.Error("page could not be rendered", "page", name, "err", err)

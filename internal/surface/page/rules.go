@@ -25,6 +25,12 @@ type rule struct {
 	Say      map[string]string `json:"say"` // by constraint
 	When     []when            `json:"when,omitempty"`
 	Fixed    []string          `json:"fixed,omitempty"` // what a field has that cannot be changed
+	Trigger  string            `json:"trigger,omitempty"`
+	Debounce int               `json:"debounce,omitempty"` // milliseconds
+	Search   bool              `json:"search,omitempty"`
+	Slider   *slider           `json:"slider,omitempty"`
+	Show     string            `json:"show,omitempty"` // the format in which a date is written
+	Preview  bool              `json:"preview,omitempty"`
 }
 
 // when is a rule of the form in terms of the page: fields by their ids, and
@@ -45,7 +51,11 @@ type condition struct {
 func ruleOf(f *form.Form, at int, r *row) string {
 	fd := &f.Fields()[at]
 	c := &fd.Constraints
-	u := rule{Type: fd.Type, Time: fd.WithTime(), Required: r.Required, Format: c.Format, Whole: whole(fd), Say: map[string]string{}}
+	u := rule{
+		Type: fd.Type, Time: completed(fd), Required: r.Required, Format: c.Format, Whole: whole(fd), Say: map[string]string{},
+		Trigger: fd.Hints.Trigger, Debounce: min(fd.Hints.DebounceMS, maxDebounce), Slider: r.Slider, Show: r.Format,
+		Search: fd.Hints.Searchable && len(fd.Options) > 0, Preview: fd.Hints.Preview && fd.Type == form.File,
+	}
 	if bound(fd) {
 		if u.Fixed = byDefault(fd); fd.Type == form.Boolean {
 			u.Fixed = fd.DefaultStrings()

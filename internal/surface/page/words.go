@@ -88,6 +88,8 @@ func missing(fd *form.Field) string {
 		return "Enter a date: this is needed."
 	case form.File:
 		return "Choose a file: this is needed."
+	case form.Boolean:
+		return "Choose Yes or No: this is needed."
 	}
 	return "Fill this in: it is needed."
 }
@@ -148,6 +150,8 @@ func hint(fd *form.Field) string {
 		return "A full address that begins with " + schemes(fd) + pick(c.AllowPrivate, ".", " and can be reached from the internet.")
 	case fd.Type == form.MultiSelect:
 		return hintChoices(fd)
+	case fd.Type == form.Text && completed(fd):
+		return pick(c.Format == "time", "A time in UTC.", "Date and time in UTC.")
 	case fd.Type == form.Text && c.Format != "":
 		return sentenceCase(formatWords(c.Format)) + "."
 	case fd.Type == form.Text:
@@ -196,6 +200,7 @@ func hintDate(fd *form.Field) string {
 	if fd.WithTime() {
 		what = "Date and time in UTC. "
 	}
+	shown := hintFormat(dateFormat(fd.Hints.DisplayFormat))
 	switch {
 	case least != "" && most != "":
 		what += "From " + least + " to " + most + "."
@@ -204,7 +209,7 @@ func hintDate(fd *form.Field) string {
 	case most != "":
 		what += most + " or earlier."
 	}
-	return strings.TrimSpace(what)
+	return strings.TrimSpace(what + shown)
 }
 
 func hintNumber(fd *form.Field) string {

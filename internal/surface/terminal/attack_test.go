@@ -132,7 +132,7 @@ func TestAttackAddress(t *testing.T) {
 	for _, address := range []string{
 		"", "javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "http://a.example/", "https://user@a.example/", "https://user:pw@a.example/",
 		"https://a.example\\@evil.example/", "https://a.example/\x1b[2K", "https://аpple.example/", "https://", "//a.example/", "https://a.example/" + strings.Repeat("a", 3000),
-		"https://0x7f.1/", "https://a.example:99999/", "http://127.0.0.1.evil.example/",
+		"https://0x7f.1/", "https://xn--trcker-7ve.example/", "https://a.example:99999/", "http://127.0.0.1.evil.example/",
 	} {
 		if addressFault(address) == "" {
 			t.Errorf("%q may be followed", address)
@@ -146,6 +146,24 @@ func TestAttackAddress(t *testing.T) {
 	for _, address := range []string{"https://a.example/in?x=1#y", "https://a.example:8443/", "http://127.0.0.1:8080/x", "http://localhost/", "https://10.0.0.1/", "https://xn--pple-43d.example/"} {
 		if why := addressFault(address); why != "" {
 			t.Errorf("control: %q: %s", address, why)
+		}
+	}
+}
+
+func TestAddressIsShownWithItsSite(t *testing.T) {
+	for address, says := range map[string][]string{
+		"https://bank.example.evil.co.uk/in": {"Its site is:", "evil.co.uk"},
+		"https://xn--pypal-4ve.com/":         {"pаypal.com", "Beware: it mixes Cyrillic and Latin letters", "paypal.com"},
+		"https://xn--80ak6aa92e.com/":        {"аррӏе.com", "It looks like this name, and is another site:", "apple.com"},
+	} {
+		term, s := open(t, typing("cancel"), nil)
+		if _, err := term.Ask(t.Context(), &Question{Backend: "b", URL: address}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range says {
+			if !strings.Contains(s.String(), want) {
+				t.Errorf("%s: the terminal does not say %q:\n%s", address, want, s)
+			}
 		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/sitename"
 )
 
 // Question is what is put to a person. All its texts may be hostile.
@@ -140,6 +142,7 @@ func (t *Terminal) visit(ctx context.Context, q *Question) (Decision, error) {
 		words = nil
 	} else {
 		t.say("It wants you to go to this address, in a browser:\n%s", block(bar, q.URL, maxHelp))
+		t.say("%s", siteWords(q.URL))
 		t.say("Go there only if you expected this. Then say that you did: send.\n")
 	}
 	word, err := t.confirm(ctx, words...)
@@ -160,10 +163,38 @@ func addressFault(address string) string {
 			return "It is not protected (http): whoever is on the way could read and change what you do there."
 		}
 	}
-	if len(address) > maxHelp || clean(address) != address || len(rules.Check(address)) > 0 {
+	u, err := url.Parse(address)
+	if err == nil {
+		_, err = sitename.Read(u.Hostname())
+	}
+	if err != nil || len(address) > maxHelp || clean(address) != address || len(rules.Check(address)) > 0 {
 		return "It is not a plain web address (https), or can be read in more than one way."
 	}
 	return ""
+}
+
+// siteWords says to which site an address leads, and what its name looks like.
+func siteWords(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	name, err := sitename.Read(u.Hostname())
+	if err != nil {
+		return ""
+	}
+	words := "Its site is:\n" + block(bar, name.Site, maxHelp)
+	if name.Letters == "" {
+		return words
+	}
+	words += "In its own letters:\n" + block(bar, name.Letters, maxHelp)
+	if len(name.Scripts) > 0 {
+		words += "Beware: it mixes " + strings.Join(name.Scripts, " and ") + " letters in one word, as names do that imitate others.\n"
+	}
+	if name.Like != "" {
+		words += "It looks like this name, and is another site:\n" + block(bar, name.Like, maxHelp)
+	}
+	return words
 }
 
 func decided(word string) Decision {

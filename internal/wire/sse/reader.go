@@ -5,16 +5,22 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/answerback/answerback/ask"
 )
 
 const (
-	smallBuffer = 4 << 10
-	// keepBuffer is what a quiet stream may hold on to after a large event.
+	// waitBuffer is what a stream holds while nothing comes, which may be for
+	// hours; it takes a sign of life. What is larger goes on in a readBuffer.
+	waitBuffer = 128
+	readBuffer = 4 << 10
+	// keepBuffer is what a busy stream may hold on to after a large event.
 	keepBuffer = 64 << 10
 )
+
+var readBuffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
 
 // Reader reads the events of one stream. It is not safe for concurrent use.
 type Reader struct {
@@ -23,7 +29,9 @@ type Reader struct {
 	err error // what the source ended with; lines before it may still wait in buf
 	bad error // an event was too large: nothing after it is read
 
-	buf     []byte // read and not yet used: buf[pos:]
+	buf     []byte            // read and not yet used: buf[pos:]
+	wait    []byte            // what buf is while nothing comes
+	pooled  *[readBuffer]byte // what buf is otherwise, unless that is too small
 	pos     int
 	looked  int  // how far from pos there is no line end
 	skipLF  bool // the last line ended with \r: a \n now belongs to it
@@ -48,33 +56,6 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 // data of an event is in such a buffer until the next call of Next. Count is
 // called before Next, if at all.
 func (r *Reader) Count(count func(change int) error) { r.count = count }
-
-// grow gives a buffer in which more bytes have room, with no more capacity than
-// most if that is enough.
-func (r *Reader) grow(buf []byte, more, most int) ([]byte, error) {
-	need := len(buf) + more
-	if need <= cap(buf) {
-		return buf, nil
-	}
-	size := max(need, min(2*cap(buf), most))
-	if r.count != nil {
-		if err := r.count(size); err != nil {
-			r.bad = err
-			return buf, err
-		}
-	}
-	next := make([]byte, len(buf), size)
-	copy(next, buf)
-	r.drop(buf)
-	return next, nil
-}
-
-// drop lets go of a buffer.
-func (r *Reader) drop(buf []byte) {
-	if r.count != nil && cap(buf) > 0 {
-		_ = r.count(-cap(buf))
-	}
-}
 
 // Next gives the next event as soon as the blank line that ends it has come.
 // Comments, unknown fields and events without data, id or retry are skipped.
@@ -179,14 +160,14 @@ func (r *Reader) line(hasData bool) ([]byte, error) {
 			return line, nil
 		}
 		r.looked = len(rest)
-		if err := r.fill(); err != nil {
+		if err := r.fill(hasData); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // fill reads more, after making room for it.
-func (r *Reader) fill() error {
+func (r *Reader) fill(hasData bool) error {
 	if r.err != nil {
 		return r.err
 	}
@@ -194,15 +175,13 @@ func (r *Reader) fill() error {
 		n := copy(r.buf, r.buf[r.pos:])
 		r.buf, r.pos = r.buf[:n], 0
 	}
-	if len(r.buf) == 0 && cap(r.buf) > keepBuffer {
-		r.drop(r.buf)
-		r.buf = nil
-	}
-	if len(r.buf) == cap(r.buf) {
-		var err error
-		if r.buf, err = r.grow(r.buf, smallBuffer, r.max+smallBuffer); err != nil {
+	if len(r.buf) == 0 {
+		if err := r.rest(hasData); err != nil {
 			return err
 		}
+	}
+	if err := r.widen(); err != nil {
+		return err
 	}
 	// A reader may give nothing without an error, but not for ever.
 	for range 100 {
@@ -218,6 +197,92 @@ func (r *Reader) fill() error {
 	}
 	r.err = io.ErrNoProgress
 	return r.err
+}
+
+// rest lets go of what is not needed until something comes.
+func (r *Reader) rest(hasData bool) error {
+	if r.wait == nil {
+		if err := r.take(waitBuffer); err != nil {
+			return err
+		}
+		r.wait = make([]byte, 0, waitBuffer)
+	}
+	if cap(r.buf) > waitBuffer {
+		r.drop(r.buf)
+	}
+	r.unpool()
+	r.buf = r.wait
+	if !hasData {
+		r.drop(r.data)
+		r.data = nil
+	}
+	return nil
+}
+
+// widen makes room in the buffer where it is full.
+func (r *Reader) widen() error {
+	switch {
+	case len(r.buf) < cap(r.buf):
+	case cap(r.buf) < readBuffer:
+		// The wait buffer stays, and stays counted.
+		if err := r.take(readBuffer); err != nil {
+			return err
+		}
+		r.pooled = readBuffers.Get().(*[readBuffer]byte)
+		r.buf = append(r.pooled[:0], r.buf...)
+	default:
+		wide, err := r.grow(r.buf, readBuffer, r.max+readBuffer)
+		if err != nil {
+			return err
+		}
+		r.buf = wide
+		r.unpool()
+	}
+	return nil
+}
+
+// unpool gives the pooled buffer back, if there is one, once buf is another.
+func (r *Reader) unpool() {
+	if r.pooled != nil {
+		readBuffers.Put(r.pooled)
+		r.pooled = nil
+	}
+}
+
+// grow gives a buffer in which more bytes have room, with no more capacity than
+// most if that is enough.
+func (r *Reader) grow(buf []byte, more, most int) ([]byte, error) {
+	need := len(buf) + more
+	if need <= cap(buf) {
+		return buf, nil
+	}
+	size := max(need, min(2*cap(buf), most))
+	if err := r.take(size); err != nil {
+		return buf, err
+	}
+	next := make([]byte, len(buf), size)
+	copy(next, buf)
+	r.drop(buf)
+	return next, nil
+}
+
+// take counts a buffer before it is made. A refusal ends the stream.
+func (r *Reader) take(size int) error {
+	if r.count == nil {
+		return nil
+	}
+	if err := r.count(size); err != nil {
+		r.bad = err
+		return err
+	}
+	return nil
+}
+
+// drop counts a buffer as let go.
+func (r *Reader) drop(buf []byte) {
+	if r.count != nil && cap(buf) > 0 {
+		_ = r.count(-cap(buf))
+	}
 }
 
 // addData adds a line of data, after a newline when it is not the first.

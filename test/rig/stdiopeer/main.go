@@ -41,6 +41,7 @@ func main() {
 type peer struct {
 	mu      sync.Mutex // one line of output at a time; guards what follows
 	asked   int
+	counted int
 	waiting map[string]chan wire.Message // answers by the key of the question's id
 
 	released chan struct{} // closed by the tool release

@@ -50,6 +50,14 @@ var tools = map[string]func(p *peer, msg *wire.Message){
 		value, ok := os.LookupEnv(name)
 		p.result(msg, fmt.Sprintf(`{"set":%t,"value":%s}`, ok, wire.AppendString(nil, value)))
 	},
+	// count counts its calls in this process.
+	"count": func(p *peer, msg *wire.Message) {
+		p.mu.Lock()
+		p.counted++
+		n := p.counted
+		p.mu.Unlock()
+		p.result(msg, fmt.Sprintf(`{"count":%d,"pid":%d}`, n, os.Getpid()))
+	},
 	"pid": func(p *peer, msg *wire.Message) { p.result(msg, fmt.Sprintf(`{"pid":%d}`, os.Getpid())) },
 	// fork leaves a process running that ends at nothing but a kill.
 	"fork": func(p *peer, msg *wire.Message) {

@@ -81,7 +81,7 @@ class Field {
   constructor(box) {
     this.box = box;
     this.rule = JSON.parse(box.dataset.rule);
-    this.inputs = [...box.querySelectorAll('input, select, textarea')];
+    this.inputs = [...box.querySelectorAll('input[name], select, textarea')];
     this.id = this.inputs[0]?.name ?? box.id;
     this.never = box.hidden; // it is there for the conditions of others
     this.asked = true;
@@ -95,13 +95,15 @@ class Field {
     const { type, time, format, fixed } = this.rule;
     if (!this.inputs.length) return fixed ?? [];
     if (type === 'file') return this.files;
-    if (type === 'boolean') return [String(this.inputs[0].checked)];
+    if (type === 'boolean' && this.inputs[0].type === 'checkbox') return [String(this.inputs[0].checked)];
+    if (type === 'boolean') return this.inputs.filter((e) => e.checked && e.value !== '').map((e) => String(e.value === 'on'));
     if (tickable(this.inputs[0])) {
       return this.inputs.filter((e) => e.checked && e.value !== '').map((e) => e.value);
     }
     let value = this.inputs[0].value;
     if (type !== 'text' || format) value = value.trim();
-    if (value !== '' && time) value += value.length === 16 ? ':00Z' : 'Z';
+    if (time && /(^|T)\d\d:\d\d$/.test(value)) value += ':00Z';
+    else if (time && /(^|T)\d\d:\d\d:\d\d(\.\d+)?$/.test(value)) value += 'Z';
     return value === '' ? [] : [value];
   }
 
@@ -131,7 +133,7 @@ class Field {
       if (what === 'validate') this.checked &&= is;
     }
     this.box.hidden = this.never || !shown;
-    for (const e of this.inputs) e.disabled = !shown || !enabled;
+    for (const e of this.box.querySelectorAll('input, select, textarea')) e.disabled = !shown || !enabled;
     this.box.classList.toggle('off', !enabled);
     const changed = this.asked !== (shown && enabled);
     this.asked = shown && enabled;
@@ -187,7 +189,7 @@ class Field {
     if (fault && !p) {
       p = Object.assign(document.createElement('p'), { className: 'msg', id: `${id}-problem` });
       p.setAttribute('aria-live', 'polite');
-      (box.querySelector('.pick') ?? (box.matches('.yes') ? null : inputs[0]))?.before(p);
+      (box.querySelector('.fold, .pick, .slide') ?? (box.matches('.yes') ? null : inputs[0]))?.before(p);
     }
     box.classList.toggle('bad', Boolean(fault));
     inputs[0].setCustomValidity(fault);
@@ -231,6 +233,8 @@ function followAll(fields) {
 
 // ---- the page of a question
 
+const pause = 300; // milliseconds
+
 function answerPage() {
   const fields = new Map([...ask.querySelectorAll('[data-rule]')].map((box) => new Field(box)).map((f) => [f.id, f]));
   ask.querySelectorAll('.when').forEach((p) => { p.hidden = true; }); // it is seen now
@@ -246,7 +250,8 @@ function answerPage() {
     saveDraft();
     followAll(fields);
     const f = fieldOf(event.target);
-    if (f?.box.classList.contains('bad') && !f.fault) f.judge();
+    if (f?.rule.trigger === 'on_change') judgeLater(f);
+    else if (f?.box.classList.contains('bad') && !f.fault) f.judge();
   });
   // Words that appear move what is below them: not while somebody presses it.
   let pressing = false;
@@ -261,17 +266,26 @@ function answerPage() {
     }));
   }
 
-  // Somebody who ticks the first of several has not finished.
+  // on_change: a field is judged while it changes, once that has paused.
+  const due = new Map();
+  const judgeLater = (f) => {
+    clearTimeout(due.get(f));
+    due.set(f, setTimeout(() => judge(f), f.rule.debounce ?? pause));
+  };
+
+  // A person who ticks the first of several has not finished.
   const several = (f) => f?.rule.type === 'multi_select';
   const touched = new Set();
   ask.addEventListener('change', ({ target }) => {
     const f = fieldOf(target);
+    if (!f || f.rule.trigger === 'on_submit' || f.rule.trigger === 'on_change') return;
     if (several(f)) touched.add(f);
-    else if (f) judge(f);
+    else judge(f);
   });
   ask.addEventListener('focusout', ({ target, relatedTarget }) => {
-    const f = fieldOf(target);
-    if (several(f) && touched.has(f) && !f.box.contains(relatedTarget)) judge(f);
+    const f = [...fields.values()].find(({ box }) => box.contains(target));
+    if (!f || f.box.contains(relatedTarget)) return;
+    if (f.rule.trigger === 'on_blur' || (several(f) && touched.has(f))) judge(f);
   });
 
   let sending = 0;
@@ -297,6 +311,8 @@ function answerPage() {
       const wrong = [...fields.values()].filter((f) => f.inputs.length && !f.judge());
       if (wrong.length) {
         event.preventDefault();
+        const fold = wrong[0].box.querySelector('.fold');
+        if (fold) fold.open = true; // what is folded up takes no focus
         wrong[0].inputs[0].focus();
         return;
       }

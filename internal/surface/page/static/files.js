@@ -57,7 +57,11 @@ async function upload(input) {
     input.value = '';
     const problem = page.getElementById(`${input.id}-problem`);
     input.dispatchEvent(new Event('input', { bubbles: true }));
-    if (problem) complain(input, problem);
+    if (problem) {
+      complain(input, problem);
+      await previews.get(input);
+      forget(input); // a file that is not kept is not shown
+    }
     progress.say(problem ? '' : 'Sent and kept.');
   } catch {
     // It is still chosen, and goes up with the answer.
@@ -78,10 +82,68 @@ function complain(input, problem) {
   input.setAttribute('aria-invalid', 'true');
 }
 
+// ---- preview: images are drawn on a canvas and texts are set as text, so that
+// nothing of a file is loaded as a part of the page
+
+const previewed = 4; // files
+const widest = 640; // pixels
+const longest = 2000; // characters
+const heaviest = 20_000_000; // bytes of an image
+
+async function picture(file) {
+  const image = await createImageBitmap(file);
+  const scale = Math.min(1, widest / image.width, widest / image.height);
+  const canvas = Object.assign(document.createElement('canvas'), {
+    width: Math.max(1, Math.round(image.width * scale)), height: Math.max(1, Math.round(image.height * scale)),
+  });
+  canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+  image.close();
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', `Preview of ${file.name}`);
+  return canvas;
+}
+
+async function excerpt(file) {
+  const text = await file.slice(0, longest * 4).text();
+  if (/[\0-\x08\x0e-\x1f]/.test(text)) return null; // no text after all
+  const pre = document.createElement('pre');
+  pre.textContent = text.length > longest ? `${text.slice(0, longest)}…` : text;
+  pre.tabIndex = 0; // it may scroll
+  pre.setAttribute('role', 'group');
+  pre.setAttribute('aria-label', `Preview of ${file.name}`);
+  return pre;
+}
+
+const isText = (file) => /^text\/|^application\/(json|xml|yaml|x-yaml|toml)$/.test(file.type) || /\.(txt|md|csv|json|ya?ml|toml|ini|log)$/i.test(file.name);
+
+const previews = new Map(); // by field, until they are drawn
+
+const forget = (input) => input.closest('.f').querySelectorAll('.preview').forEach((e) => e.remove());
+
+async function preview(input) {
+  const box = input.closest('.f');
+  const figures = await Promise.all([...input.files].slice(0, previewed).map(async (file) => {
+    let shown = null;
+    try {
+      if (file.type.startsWith('image/') && file.size <= heaviest) shown = await picture(file);
+      else if (isText(file)) shown = await excerpt(file);
+    } catch {
+      // what the browser cannot draw has no preview
+    }
+    if (!shown) return null;
+    const figure = Object.assign(document.createElement('figure'), { className: 'preview' });
+    figure.append(Object.assign(document.createElement('figcaption'), { textContent: file.name }), shown);
+    return figure;
+  }));
+  forget(input);
+  box.append(...figures.filter(Boolean));
+}
+
 for (const input of ask.querySelectorAll('input[type=file]')) {
   input.addEventListener('change', () => {
-    const { size } = JSON.parse(input.closest('[data-rule]').dataset.rule);
+    const { size, preview: wanted } = JSON.parse(input.closest('[data-rule]').dataset.rule);
     if ([...input.files].some((f) => f.size > size)) return; // the page says so
+    if (wanted && input.files.length) previews.set(input, preview(input));
     busy.add(input);
     next = next.then(() => upload(input)).then(() => {
       busy.delete(input);

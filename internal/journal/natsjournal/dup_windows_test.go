@@ -1,0 +1,8 @@
+package natsjournal
+
+import (
+	"errors"
+	"os"
+)
+
+func dup(*os.File) (uintptr, error) { return 0, errors.ErrUnsupported }
