@@ -52,7 +52,7 @@ conformance: binary ## The MCP conformance suite through the gateway; RUNS=10 re
 e2e: binary ## Real clients and servers through the gateway, and many; the rest of the end-to-end tests is in check
 	$(install) npm go a2a
 	$(summary) -name e2e -out $(OUT)/e2e.json -- env $(outer) \
-	  go test -json -tags e2e -run '^(TestPeers|TestReference|TestPlanted|TestThousand|TestTenThousand)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
+	  go test -json -tags e2e -run '^(TestPeers|TestReference|TestPlanted|TestThousand|TestTenThousand|TestAttackUnderLoad)' -count $(RUNS) -timeout 20m ./test/e2e ./internal/backend/mcp
 
 .PHONY: matrix
 matrix: binary ## Every real client at every real server; the table goes to docs/compatibility.md

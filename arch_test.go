@@ -77,12 +77,16 @@ var importRules = []importRule{
 		why: "what stands before every handler knows none of them",
 	},
 	{
-		in: []string{"internal/entry"}, ours: []string{"ask", "internal/entry"},
+		in: []string{"internal/entry"}, ours: []string{"ask", "internal/entry", "internal/budget"},
 		why: "what surfaces do alike depends on none of them",
 	},
 	{
 		in: []string{"internal/flight"}, ours: []string{},
 		why: "that a call is in flight does not depend on what it carries",
+	},
+	{
+		in: []string{"internal/budget"}, ours: []string{"ask"},
+		why: "memory is counted in the same way whatever it is used for",
 	},
 	{
 		in: []string{"internal/glob"}, ours: []string{},
@@ -113,11 +117,11 @@ var importRules = []importRule{
 		why: "a way to people must work with every kind of server and every store",
 	},
 	{
-		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/contract", "internal/desk", "internal/entry", "internal/flight", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
+		in: []string{"internal/surface/events"}, ours: []string{"ask", "form", "internal/budget", "internal/contract", "internal/desk", "internal/entry", "internal/flight", "internal/relay", "internal/seal", "internal/wire", "internal/surface/events"},
 		why: "the event stream translates at the edge: what a question means is decided behind it",
 	},
 	{
-		in: []string{"internal/surface/a2a"}, ours: []string{"ask", "form", "internal/contract", "internal/egress", "internal/entry", "internal/seal", "internal/secret", "internal/wire", "internal/surface/a2a"},
+		in: []string{"internal/surface/a2a"}, ours: []string{"ask", "form", "internal/budget", "internal/contract", "internal/egress", "internal/entry", "internal/seal", "internal/secret", "internal/wire", "internal/surface/a2a"},
 		why: "the agent translates at the edge: what a question means is decided behind it",
 	},
 	{

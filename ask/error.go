@@ -19,6 +19,7 @@ const (
 	SwitchedOff           Code = "switched_off"
 	RateLimited           Code = "rate_limited"
 	TooManyOpen           Code = "too_many_open"
+	Overloaded            Code = "overloaded"
 
 	// The question was asked and ended without an answer.
 	Timeout         Code = "timeout"

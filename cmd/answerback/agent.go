@@ -32,6 +32,7 @@ func newAgent(cfg *config.Config, d *doors, g *gateway) (*agent, error) {
 			return g.desk.Timeout(k)
 		},
 		PublicURL: d.public, Version: version, Ring: g.ring, Home: g.home, Log: g.log,
+		Budget:   g.requests,
 		MaxBody:  int(cfg.Limits.BodyBytes),
 		MaxTasks: cfg.Limits.Sessions, MaxTasksPerPrincipal: cfg.A2A.MaxTasks, MaxPast: cfg.A2A.MaxPast,
 		Attempts: cfg.Asks.Attempts, Cap: cfg.Limits.CallCap, Keep: cfg.A2A.Keep,

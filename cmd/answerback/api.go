@@ -24,7 +24,7 @@ func newAPI(g *gateway, who func(*http.Request) (desk.Viewer, error)) (http.Hand
 			api.Refuse(w, http.StatusNotFound, ask.Errorf(ask.SwitchedOff, "Questions are switched off at this gateway."))
 		}), nil
 	}
-	cfg := api.Config{Desk: g.desk, Forms: g.office, Who: who, Log: g.log, Names: lookup, MaxLength: g.cfg.Asks.MaxFieldLength, MaxFile: int64(g.given.MaxSize)}
+	cfg := api.Config{Desk: g.desk, Forms: g.office, Who: who, Log: g.log, Names: lookup, MaxLength: g.cfg.Asks.MaxFieldLength, MaxFile: int64(g.given.MaxSize), Budget: g.requests}
 	if g.files != nil {
 		cfg.Files = g.files
 	}

@@ -36,7 +36,7 @@ func examine(ctx context.Context, name string, cfg *config.Config, p patience, w
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	// Nothing that is sealed here is opened again.
-	b, err := newBackend(name, c, cfg, nil, seal.Random(), 0, log)
+	b, err := newBackend(name, c, cfg, nil, nil, seal.Random(), 0, log)
 	if err != nil {
 		return finding{name: name, state: "cannot be reached", details: ask.From(err).Message, wrong: true}
 	}

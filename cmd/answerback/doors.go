@@ -174,6 +174,7 @@ func (d *doors) guarded(cfg *config.Config, log *slog.Logger) webguard.Config {
 	c := webguard.Config{
 		PublicURL: d.public, AllowedHosts: cfg.AllowedHosts, AllowedOrigins: cfg.AllowedOrigins,
 		Refuse: mcp.Refuse, RefusePage: d.pages.Refuse, Log: log,
+		BodyCap: cfg.Limits.BodyTime,
 	}
 	for issuer := range d.issues {
 		if u, err := url.Parse(issuer); err == nil {
@@ -263,7 +264,7 @@ func (d *doors) handler(g *gateway) (http.Handler, error) {
 		Groups:     func(p identity.Person) []string { return d.groups.Of(p) },
 		Keep:       g.cfg.Journal.Keep,
 		Extensions: g.cfg.Asks.MaxPageExtensions, MaxLength: g.cfg.Asks.MaxFieldLength, Names: lookup,
-		Files: g.files, MaxFile: int64(g.given.MaxSize),
+		Files: g.files, MaxFile: int64(g.given.MaxSize), Budget: g.requests,
 	})
 	if err != nil {
 		return nil, err

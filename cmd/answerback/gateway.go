@@ -18,6 +18,7 @@ import (
 	"github.com/answerback/answerback/form"
 	"github.com/answerback/answerback/internal/aside"
 	"github.com/answerback/answerback/internal/bridge"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/catalog"
 	"github.com/answerback/answerback/internal/config"
 	"github.com/answerback/answerback/internal/contract"
@@ -55,12 +56,15 @@ type gateway struct {
 	catalog *catalog.Cache
 	relay   *relay.Relay
 	surface *surface.Surface
-	files   *upload.Store  // nil when there are no pages, or no questions
-	given   config.Files   // its limits, which a reload does not change
-	tidier  *upload.Tidier // of files; nil with them
-	teller  teller
-	events  *events.Surface
-	agent   *agent // nil where A2A is not spoken
+	// requests and responses bound the memory of what clients and backends
+	// send.
+	requests, responses *budget.Budget
+	files               *upload.Store  // nil when there are no pages, or no questions
+	given               config.Files   // its limits, which a reload does not change
+	tidier              *upload.Tidier // of files; nil with them
+	teller              teller
+	events              *events.Surface
+	agent               *agent // nil where A2A is not spoken
 	// accounts are what people have connected; nil without doors.
 	accounts *accounts
 
@@ -91,6 +95,7 @@ func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal
 	if err := g.begin(ctx); err != nil {
 		return nil, err
 	}
+	g.budget(cfg)
 	if d != nil {
 		if g.accounts, err = openAccounts(ctx, cfg, d.public, g.store, ring, g.auditAccount, log); err != nil {
 			return nil, err
@@ -143,6 +148,8 @@ func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal
 		Authenticate: authenticate,
 		Local:        contract.Caller{Principal: identity.Local},
 		Ring:         ring, Home: home, Epoch: g.epoch, Log: log,
+		Budget:                  g.requests,
+		Replays:                 budget.New(budget.Config{Name: "replays", Total: int64(cfg.Limits.BodiesTotal), Each: int64(cfg.Limits.BodiesPerPrincipal), Log: log}),
 		MaxBody:                 int(cfg.Limits.BodyBytes),
 		MaxSessions:             cfg.Limits.Sessions,
 		MaxSessionsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -162,6 +169,7 @@ func newGateway(ctx context.Context, cfg *config.Config, d *doors, store journal
 		Attempts: attempts,
 		Gateway:  events.Through(g.relay), Authenticate: authenticate,
 		Ring: ring, Home: home, Log: log,
+		Budget:               g.requests,
 		MaxBody:              int(cfg.Limits.BodyBytes),
 		MaxCalls:             cfg.Limits.Sessions,
 		MaxCallsPerPrincipal: cfg.Limits.SessionsPerPrincipal,
@@ -212,13 +220,6 @@ func (g *gateway) observe(cfg *config.Config) (err error) {
 	}
 	g.health, err = observe.NewHealth(observe.HealthConfig{Probe: observe.Reaches(g.store), Log: g.log})
 	return err
-}
-
-// counting counts what the relay sees.
-type counting struct{ *observe.Metrics }
-
-func (c counting) Call(s relay.CallStats) {
-	c.Metrics.Call(observe.CallStats{Backend: s.Backend, Client: s.Client, Code: s.Code, Failed: s.Failed, Work: s.Work, People: s.People})
 }
 
 // clientsOf gives the rules for clients that can be told by their names alone.
@@ -299,7 +300,7 @@ func (g *gateway) entries(cfg *config.Config) ([]relay.Entry, error) {
 		b, ok := g.backends[name]
 		if !ok {
 			var err error
-			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.ring, g.epoch, g.log); err != nil {
+			if b, err = newBackend(name, c, cfg, g.credentials(name, c), g.responses, g.ring, g.epoch, g.log); err != nil {
 				return nil, fmt.Errorf("backend %s: %w", name, err)
 			}
 			g.backends[name] = b

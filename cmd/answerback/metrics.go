@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/answerback/answerback/internal/observe"
+	"github.com/answerback/answerback/internal/relay"
 )
 
 // serveMetrics serves figures and health on an address of their own, until
@@ -41,4 +44,11 @@ func serveMetrics(address string, g *gateway, log *slog.Logger) (stop func(), er
 		_ = server.Close()
 		<-done
 	}, nil
+}
+
+// counting counts what the relay sees.
+type counting struct{ *observe.Metrics }
+
+func (c counting) Call(s relay.CallStats) {
+	c.Metrics.Call(observe.CallStats{Backend: s.Backend, Client: s.Client, Code: s.Code, Failed: s.Failed, Work: s.Work, People: s.People})
 }

@@ -143,6 +143,12 @@ type A2A struct {
 type Limits struct {
 	MessageBytes         Size          `yaml:"message_bytes" doc:"Largest single message, from either side." min:"64KiB" max:"1GiB"`
 	BodyBytes            Size          `yaml:"body_bytes" doc:"Largest body of an HTTP request. Not below message_bytes; when left out it grows with it." min:"64KiB" max:"1GiB"`
+	BodiesTotal          Size          `yaml:"bodies_total" doc:"Most memory that the bodies of requests take while they are under way, those of calls that wait for people included. Beyond it requests are refused with overloaded. Not below twice bodies_per_principal; when left out it grows with it." min:"256KiB" max:"1024GiB"`
+	BodiesPerPrincipal   Size          `yaml:"bodies_per_principal" doc:"The same for one principal, which is refused with too_many_open. Not below twice body_bytes; when left out it grows with it." min:"128KiB" max:"1024GiB"`
+	ResponsesTotal       Size          `yaml:"responses_total" doc:"Most memory that messages of backends take from when they are read until the client has them. A response waits for it for a few seconds, and fails with overloaded. Not below twice responses_per_backend; when left out it grows with it." min:"256KiB" max:"1024GiB"`
+	ResponsesPerBackend  Size          `yaml:"responses_per_backend" doc:"The same for one backend. Not below four times message_bytes; when left out it grows with it." min:"128KiB" max:"1024GiB"`
+	Memory               Size          `yaml:"memory" doc:"Memory that the process may use. With four fifths of it in use, new calls and sessions are refused with overloaded until a third is free. 0 means what GOMEMLIMIT says, or else nine tenths of what its container, or the machine, has." min:"0" max:"1024GiB" default:"what GOMEMLIMIT says, or nine tenths of what the container or the machine has"`
+	BodyTime             time.Duration `yaml:"body_time" doc:"Longest that the body of a request may take to come, however steadily it does. An upload of a file is such a body." min:"30s" max:"1d"`
 	Sessions             int           `yaml:"sessions" doc:"Most client sessions at once." min:"1" max:"10000000"`
 	SessionsPerPrincipal int           `yaml:"sessions_per_principal" doc:"Most client sessions of one principal at once." min:"1" max:"10000000"`
 	SessionIdle          time.Duration `yaml:"session_idle" doc:"A session without traffic ends after this time." min:"10s" max:"30d"`
@@ -224,6 +230,11 @@ func Default() *Config {
 		Limits: Limits{
 			MessageBytes:         32 * MiB,
 			BodyBytes:            32 * MiB,
+			BodiesTotal:          256 * MiB,
+			BodiesPerPrincipal:   64 * MiB,
+			ResponsesTotal:       256 * MiB,
+			ResponsesPerBackend:  128 * MiB,
+			BodyTime:             30 * time.Minute,
 			Sessions:             10_000,
 			SessionsPerPrincipal: 1000,
 			SessionIdle:          time.Hour,

@@ -112,6 +112,11 @@ func (d *decoder) settle(c *Config, origins map[string]string) {
 	if _, given := d.lines["limits.body_bytes"]; !given {
 		c.Limits.BodyBytes = max(c.Limits.BodyBytes, c.Limits.MessageBytes)
 	}
+	for _, r := range c.Limits.rooms() {
+		if _, given := d.lines["limits."+r.key]; !given {
+			*r.size = max(*r.size, r.times**r.of)
+		}
+	}
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	lower(c.AllowedHosts)
 	lower(c.AllowedOrigins)

@@ -128,6 +128,11 @@ func (k *checker) times(c *Config) {
 	if c.Limits.BodyBytes < c.Limits.MessageBytes {
 		k.add("limits.body_bytes", fmt.Sprintf("%v is less than limits.message_bytes (%v)", c.Limits.BodyBytes, c.Limits.MessageBytes), "raise it, or leave it out")
 	}
+	for _, r := range c.Limits.rooms() {
+		if *r.size < r.times**r.of {
+			k.add("limits."+r.key, fmt.Sprintf("%v is less than %d times limits.%s (%v)", *r.size, r.times, r.ofKey, *r.of), "raise it, or leave it out")
+		}
+	}
 	longest := formatDuration(c.Limits.CallCap)
 	if c.Limits.CallTimeout > c.Limits.CallCap {
 		k.add("limits.call_timeout", formatDuration(c.Limits.CallTimeout)+" is longer than limits.call_cap ("+longest+")", "raise limits.call_cap or lower this")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 )
 
 // What a body is refused for. Errors of reading that are neither have the
@@ -55,6 +56,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return nil, TooLarge
+		}
+		if budget.IsFull(err) {
+			return nil, err
 		}
 		return nil, ask.Wrap(ask.BadMessage, "The body could not be read to its end.", err)
 	}

@@ -43,6 +43,7 @@ var statuses = map[ask.Code]int{
 	ask.InvalidContent:     http.StatusUnprocessableEntity,
 	ask.RateLimited:        http.StatusTooManyRequests,
 	ask.TooManyOpen:        http.StatusTooManyRequests,
+	ask.Overloaded:         http.StatusServiceUnavailable,
 	ask.JournalUnavailable: http.StatusServiceUnavailable,
 	ask.StoreFull:          http.StatusServiceUnavailable,
 	ask.ShuttingDown:       http.StatusServiceUnavailable,

@@ -60,6 +60,7 @@ var rows = [...]Row{
 	{ask.SwitchedOff, codeMethodNotFound, codeMethodNotFound},
 	{ask.RateLimited, codeServer, codeInternal},
 	{ask.TooManyOpen, codeServer, codeInternal},
+	{ask.Overloaded, codeServer, codeInternal},
 
 	{ask.Timeout, codeServer, codeInternal},
 	{ask.ClientGone, codeServer, codeInternal},

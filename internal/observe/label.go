@@ -19,7 +19,7 @@ var reasons = map[string]bool{
 
 var codes = map[ask.Code]bool{
 	ask.Internal: true, ask.ClientLacksCapability: true, ask.ModeNotDeclared: true, ask.NoClient: true,
-	ask.BadSchema: true, ask.AsksForSecret: true, ask.SwitchedOff: true, ask.RateLimited: true, ask.TooManyOpen: true,
+	ask.BadSchema: true, ask.AsksForSecret: true, ask.SwitchedOff: true, ask.RateLimited: true, ask.TooManyOpen: true, ask.Overloaded: true,
 	ask.Timeout: true, ask.ClientGone: true, ask.ClientCancelled: true, ask.SessionExpired: true, ask.BackendWithdrew: true,
 	ask.BackendLost: true, ask.ShuttingDown: true, ask.FormInvalidated: true,
 	ask.JournalUnavailable: true, ask.StoreFull: true, ask.StoreCorrupt: true,

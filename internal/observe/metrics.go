@@ -42,6 +42,7 @@ type Metrics struct {
 	backends atomic.Pointer[map[string]*backendSeries]
 	other    *backendSeries
 	sessions atomic.Pointer[func() int]
+	held     atomic.Pointer[heldFrom]
 	census   *census
 
 	asks      [ask.Connect + 1][ask.Refused + 1]prometheus.Counter
@@ -74,6 +75,7 @@ func NewMetrics(cfg MetricsConfig) (*Metrics, error) {
 	m := &Metrics{registry: prometheus.NewRegistry(), log: cfg.Log, census: newCensus(cfg.Now)}
 	m.backends.Store(&map[string]*backendSeries{})
 	m.SessionsFrom(func() int { return 0 })
+	m.HeldFrom(nil, func() bool { return false })
 	if err := errors.Join(m.makeAsks(), m.makeCalls(), m.makeRest(cfg)); err != nil {
 		return nil, err
 	}
@@ -125,6 +127,7 @@ func (m *Metrics) makeRest(cfg MetricsConfig) error {
 	})
 	build.Set(1)
 	return m.register(m.journal, m.journalErrors, m.auditWritten, m.auditDropped, m.notified, m.aside, sessions, build,
+		m.heldOf("requests"), m.heldOf("responses"), m.short(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
 

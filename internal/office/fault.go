@@ -52,7 +52,7 @@ func Fault(err error, number func(*ask.Error) int) *ask.Error {
 	}
 	e.Data["code"], e.Data["message"] = number(&e), e.Message
 	switch e.Code {
-	case ask.Internal, ask.JournalUnavailable, ask.StoreFull, ask.StoreCorrupt, ask.ShuttingDown:
+	case ask.Internal, ask.JournalUnavailable, ask.StoreFull, ask.StoreCorrupt, ask.ShuttingDown, ask.Overloaded:
 		e.Data["type"], e.Data["details"] = kindSystem, string(e.Code)
 	default:
 		e.Data["type"] = kindSubmission // its reason is there with every error

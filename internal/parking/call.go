@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
@@ -24,6 +25,9 @@ type Terms struct {
 	Away    time.Duration // how long it waits for its client, zero for the lot's own
 	Hold    time.Duration // how long its client is held while a page waits, zero for not at all
 	Beat    time.Duration // how often it is told meanwhile that the call goes on
+	// Held counts the memory of its request and its response, nil where
+	// nothing does. It is kept for as long as the call is in the lot.
+	Held *budget.Hold
 	// Told, where it is not nil, is called when the client is first told to
 	// call again. It must not wait.
 	Told func()
@@ -55,6 +59,7 @@ type Call struct {
 
 	claimed bool   // guarded by the lot's lock: a repeated call has it
 	key     string // guarded by the lot's lock: what a repeated call is known by
+	holds   bool   // guarded by the lot's lock: it is an owner of terms.Held
 
 	mu      sync.Mutex
 	round   int // the one that may come next

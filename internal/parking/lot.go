@@ -85,6 +85,7 @@ func (pk *Call) Admit() error {
 	}
 	l.each[pk.terms.Who]++
 	l.calls[pk.id] = pk
+	pk.holds = pk.terms.Held.Keep()
 	return nil
 }
 
@@ -113,6 +114,10 @@ func (l *Lot) remove(pk *Call) {
 	defer l.mu.Unlock()
 	if l.calls[pk.id] != pk {
 		return
+	}
+	if pk.holds {
+		pk.holds = false
+		pk.terms.Held.Release()
 	}
 	l.untell(pk)
 	delete(l.calls, pk.id)

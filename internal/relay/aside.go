@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/parking"
@@ -103,7 +104,7 @@ func (s *Session) aside(life context.Context, c *call) (contract.Response, error
 func (s *Session) launch(life context.Context, c *call, w way) *parking.Call {
 	var lent atomic.Bool
 	t := w.entry.terms(s.who, era.Legacy, c.asker.name, s.caps, s.manner)
-	t.Tasks = false
+	t.Tasks, t.Held = false, budget.From(life)
 	t.Told = func() { lent.Store(true); s.lend() }
 	pk := s.relay.lot.New(t)
 	e := newErrand(pk)
@@ -116,7 +117,7 @@ func (s *Session) launch(life context.Context, c *call, w way) *parking.Call {
 		}
 	}
 	e.carries(c)
-	s.relay.running.Go(func() { e.run(life, w.out) })
+	e.start(life, w.out)
 	return pk
 }
 

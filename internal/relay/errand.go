@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/lease"
@@ -50,7 +51,7 @@ func (x *crossed) begin(ctx context.Context, msg *wire.Message, name string, ope
 	r, info := x.relay, msg.Field(msg.MetaClientInfo)
 	manner := r.clients.Of(info)
 	terms := x.entry.terms(x.who, era.Modern, name, x.caps, manner)
-	terms.Through = x.through
+	terms.Through, terms.Held = x.through, budget.From(ctx)
 	pk := r.lot.New(terms)
 	if err := pk.Admit(); err != nil {
 		return nil, err
@@ -83,8 +84,21 @@ func (x *crossed) begin(ctx context.Context, msg *wire.Message, name string, ope
 	// The call's life is its own: it outlives the request that began it.
 	c, life := newCall(context.WithoutCancel(ctx), &sent, nil, a, r.timeout(x.entry), r.limits.CallCap)
 	w.carries(c)
-	r.running.Go(func() { w.run(life, contract.Outgoing{Msg: &sent, Name: name}) })
+	w.start(life, contract.Outgoing{Msg: &sent, Name: name})
 	return pk, nil
+}
+
+// start has the call carried to its end. What it is about stays in memory for
+// as long.
+func (w *errand) start(ctx context.Context, out contract.Outgoing) {
+	held := budget.From(ctx)
+	kept := held.Keep()
+	w.call.asker.relay.running.Go(func() {
+		if kept {
+			defer held.Release()
+		}
+		w.run(ctx, out)
+	})
 }
 
 // run carries the call to its end at the backend.

@@ -183,6 +183,49 @@ func TestAttackBodyThatStops(t *testing.T) {
 	}
 }
 
+// What came quickly buys no time to keep the rest waiting.
+func TestAttackBodyThatStopsEarlyOrLate(t *testing.T) {
+	for _, part := range []int{1, 64 << 10, 3 << 20, 30 << 20} {
+		inBubble(t, apiSpy(&spy{}), func(t *testing.T, m *memory) {
+			c := m.dial(outside)
+			said := listenTo(c)
+			fmt.Fprintf(c, post, 31<<20)
+			if _, err := c.Write(make([]byte, part)); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			<-said
+			if took := time.Since(began); took < 28*time.Second || took > 32*time.Second {
+				t.Errorf("after %d bytes and silence the body was given up on after %s", part, took)
+			}
+			c.Close()
+		})
+	}
+}
+
+// A body that comes as fast as it must, for ever, ends as well.
+func TestAttackEndlessBody(t *testing.T) {
+	inBubble(t, func(g *Guard) http.Handler {
+		return g.API(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	}, func(t *testing.T, m *memory) {
+		c := m.dial(outside)
+		said := listenTo(c)
+		io.WriteString(c, "POST /a HTTP/1.1\r\nHost: mcp.example.com\r\nTransfer-Encoding: chunked\r\n\r\n")
+		chunk := []byte("10000\r\n" + strings.Repeat("a", 64<<10) + "\r\n")
+		began := time.Now()
+		var err error
+		for err == nil && time.Since(began) < time.Hour {
+			_, err = c.Write(chunk)
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(began); err == nil || took < 29*time.Minute || took > 31*time.Minute {
+			t.Errorf("an endless body was taken for %s: %v", took, err)
+		}
+		<-said
+		c.Close()
+	})
+}
+
 // The time for the body is not the time for the response.
 func TestLongResponseOutlivesTheBodyDeadline(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -52,6 +52,7 @@ type Config struct {
 	IdleTime    time.Duration // to keep a connection without a request; 2 min
 	BodyTime    time.Duration // to send a body, beside the time that BodyRate gives; 30 s
 	BodyRate    int           // bytes per second that earn a body more time; 32 KiB
+	BodyCap     time.Duration // the longest that a body may earn; 30 min
 	PageBody    int64         // bytes of a body sent to a page; 1 MiB
 	PageTime    time.Duration // to take a page's response; 1 min
 }
@@ -147,6 +148,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.IdleTime, 2*time.Minute)
 	setDefault(&c.BodyTime, 30*time.Second)
 	setDefault(&c.BodyRate, 32<<10)
+	setDefault(&c.BodyCap, 30*time.Minute)
 	setDefault(&c.PageBody, 1<<20)
 	setDefault(&c.PageTime, time.Minute)
 }

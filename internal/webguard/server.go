@@ -37,8 +37,9 @@ func (g *Guard) pace(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		b := &pacedBody{ReadCloser: r.Body, w: w, start: time.Now(), grace: g.cfg.BodyTime, rate: int64(g.cfg.BodyRate)}
-		b.allow(b.grace)
+		now := time.Now()
+		b := &pacedBody{ReadCloser: r.Body, w: w, start: now, since: now, grace: min(g.cfg.BodyTime, g.cfg.BodyCap), most: g.cfg.BodyCap, rate: int64(g.cfg.BodyRate)}
+		b.allow(now.Add(b.grace))
 		// The server looks at the body of its own request to decide what to
 		// do with the part that nobody read, so that request stays as it is.
 		mine := r.WithContext(r.Context())
@@ -52,16 +53,21 @@ func (g *Guard) pace(h http.Handler) http.Handler {
 	})
 }
 
-// pacedBody earns time to be read by coming. A body that is never read keeps
-// its first allowance, which bounds how long the server looks for its end.
+// pacedBody earns time to be read by coming: in each second that it takes
+// beyond its grace, a second's bytes must come. What came faster before earns
+// nothing ahead, so that nobody can send most of a body and then keep it
+// waiting. A body that is never read keeps its grace, which bounds how long the
+// server looks for its end.
 type pacedBody struct {
 	io.ReadCloser
-	w       http.ResponseWriter
-	start   time.Time
-	grace   time.Duration
-	rate    int64 // bytes per second
-	read    int64
-	allowed time.Duration
+	w     http.ResponseWriter
+	start time.Time
+	grace time.Duration
+	most  time.Duration // for all of it
+	rate  int64         // bytes per second
+	since time.Time     // when the grace began that counts now
+	read  int64         // bytes since
+	until time.Time     // the deadline
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
@@ -74,16 +80,31 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		// not promise to.
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	case err == nil:
-		earned := b.grace + time.Duration(b.read/b.rate)*time.Second
-		if earned > b.allowed {
-			b.allow(earned)
-		}
+		b.earn(time.Now())
 	}
 	return n, err
 }
 
-func (b *pacedBody) allow(d time.Duration) {
-	b.allowed = d
+// earn moves the deadline after bytes came. It stands a grace, and the time
+// that the bytes since have paid for, after the moment from which they count;
+// where they have paid for more than has passed, that moment is now.
+func (b *pacedBody) earn(now time.Time) {
+	paid := time.Duration(b.read) * time.Second / time.Duration(b.rate)
+	if now.Sub(b.since) <= paid {
+		b.since, b.read, paid = now, 0, 0
+	}
+	until := b.since.Add(b.grace + paid)
+	if last := b.start.Add(b.most); until.After(last) {
+		until = last
+	}
+	// Setting it costs, and the second does not matter.
+	if until.Sub(b.until) >= b.grace/16 {
+		b.allow(until)
+	}
+}
+
+func (b *pacedBody) allow(until time.Time) {
+	b.until = until
 	// A writer without a connection has nobody to wait for.
-	_ = http.NewResponseController(b.w).SetReadDeadline(b.start.Add(d))
+	_ = http.NewResponseController(b.w).SetReadDeadline(until)
 }

@@ -50,6 +50,7 @@ var carries = map[string]string{
 
 	"internal/parking/revive.go": functions,
 	"internal/relay/call.go":     functions,
+	"internal/relay/converse.go": functions,
 	"internal/relay/errand.go":   functions,
 	"internal/relay/formapi.go":  functions,
 	"internal/relay/join.go":     functions,

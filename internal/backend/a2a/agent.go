@@ -15,6 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
 
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -139,11 +140,11 @@ func (t *tap) check(req *http.Request, resp *http.Response) error {
 	case streams && kind == typeStream:
 		limit *= maxStream
 	case streams && kind == typeJSON && resp.StatusCode == http.StatusOK:
-		return t.asEvent(resp)
+		return t.asEvent(req.Context(), resp)
 	case kind != typeJSON:
 		return t.b.broken("a body of type "+clip(kind, 100), nil)
 	}
-	resp.Body = &bounded{ReadCloser: resp.Body, left: limit, b: t.b}
+	resp.Body = t.bounded(req.Context(), resp.Body, limit)
 	return nil
 }
 
@@ -159,9 +160,10 @@ func explains(status int) bool {
 
 // asEvent makes a JSON body the one event of a stream: an agent may refuse
 // with it what was to be a stream.
-func (t *tap) asEvent(resp *http.Response) error {
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(&bounded{ReadCloser: resp.Body, left: t.b.cfg.Limits.MessageBytes, b: t.b})
+func (t *tap) asEvent(ctx context.Context, resp *http.Response) error {
+	body := t.bounded(ctx, resp.Body, t.b.cfg.Limits.MessageBytes)
+	defer body.Close()
+	raw, err := io.ReadAll(body)
 	if err != nil {
 		return err
 	}
@@ -173,11 +175,18 @@ func (t *tap) asEvent(resp *http.Response) error {
 	return nil
 }
 
-// bounded is a body of at most so many bytes.
+// bounded is a body of at most so many bytes. The memory for them is taken as
+// they come, for no more than one message, and let go when the body is closed.
 type bounded struct {
 	io.ReadCloser
 	left int
 	b    *Backend
+	ctx  context.Context
+	hold *budget.Hold
+}
+
+func (t *tap) bounded(ctx context.Context, body io.ReadCloser, limit int) *bounded {
+	return &bounded{ReadCloser: body, left: limit, b: t.b, ctx: ctx, hold: t.b.cfg.Budget.Hold(budget.Holder{"backend", t.b.cfg.Name})}
 }
 
 func (r *bounded) Read(p []byte) (int, error) {
@@ -190,5 +199,16 @@ func (r *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := r.ReadCloser.Read(p[:min(len(p), r.left)])
 	r.left -= n
+	// A stream is read event by event, none of which is larger than a message.
+	if more := min(2*int64(n), 2*int64(r.b.cfg.Limits.MessageBytes)-r.hold.Bytes()); more > 0 {
+		if full := r.hold.Wait(r.ctx, more); full != nil {
+			return 0, full
+		}
+	}
 	return n, err
+}
+
+func (r *bounded) Close() error {
+	r.hold.Shrink(r.hold.Bytes())
+	return r.ReadCloser.Close()
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/seal"
@@ -35,8 +36,11 @@ type Config struct {
 	// without them.
 	Credentials door.Credentials
 	Limits      Limits
-	Ring        *seal.Ring   // required; seals what a task is found by
-	Log         *slog.Logger // required
+	// Budget bounds the memory of responses of this agent and of all other
+	// backends. Nil bounds nothing.
+	Budget *budget.Budget
+	Ring   *seal.Ring   // required; seals what a task is found by
+	Log    *slog.Logger // required
 }
 
 // Limits bound what one agent can make the gateway hold. Zero fields mean the

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
@@ -53,6 +54,9 @@ type Config struct {
 	Dir string
 
 	Limits Limits
+	// Budget bounds the memory of messages of this server and of all others.
+	// Nil bounds nothing.
+	Budget *budget.Budget
 	// Ring seals resume handles. Without one no question can be resumed.
 	Ring *seal.Ring
 	// Epoch counts the lives of the gateway: the ids of requests on a session

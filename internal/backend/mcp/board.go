@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -19,6 +20,7 @@ import (
 // also holds the line's life.
 type board struct {
 	name   string
+	held   func() *budget.Hold // begins to count what the server sends
 	log    *slog.Logger
 	limits Limits
 	noise  limiter
@@ -61,7 +63,7 @@ const seenQuestions = 1024
 func newBoard(b *Backend, events contract.Events) *board {
 	life, kill := context.WithCancelCause(context.Background())
 	return &board{
-		name: b.cfg.Name, log: b.log, limits: b.cfg.Limits, events: events,
+		name: b.cfg.Name, held: b.held, log: b.log, limits: b.cfg.Limits, events: events,
 		life: life, kill: kill, busy: make(chan struct{}, answersAtOnce),
 		calls: make(map[int64]*call),
 	}
@@ -107,13 +109,17 @@ type call struct {
 	reply   wire.Message
 	err     *ask.Error
 	asked   []*question // what it was asked, perhaps with others as candidates
+
+	hold    *budget.Hold // the memory of its response
+	request *budget.Hold // what the response is let go with, nil for none
 }
 
 // open registers a call. wake is called, once, when the call is settled.
-func (b *board) open(msg *wire.Message, sink contract.Sink, wake func()) (*call, error) {
+func (b *board) open(ctx context.Context, msg *wire.Message, sink contract.Sink, wake func()) (*call, error) {
 	c := &call{
 		id: b.next.Add(1), method: msg.Method(), wake: wake,
 		own: msg.Field(msg.ID), token: msg.Field(msg.MetaToken), sink: sink,
+		hold: b.held(), request: budget.From(ctx),
 	}
 	b.mu.Lock()
 	b.calls[c.id] = c
@@ -133,9 +139,10 @@ func (b *board) close(c *call, why *ask.Error) {
 	b.mu.Unlock()
 	c.mu.Lock()
 	c.sink = nil
-	asked := c.asked
-	c.asked = nil
+	asked, hold := c.asked, c.hold
+	c.asked, c.hold = nil, nil
 	c.mu.Unlock()
+	passOn(hold, c.request)
 	for _, q := range asked {
 		q.without(c, why)
 	}
@@ -153,6 +160,22 @@ func (c *call) settle(reply wire.Message, err *ask.Error) {
 	if first {
 		c.wake()
 	}
+}
+
+// settleOwn ends a call with a response that is not its own to keep yet. Where
+// there is no memory for it the call fails.
+func (c *call) settleOwn(backend string, m *wire.Message) {
+	c.mu.Lock()
+	var err error
+	if !c.settled && c.hold != nil {
+		err = c.hold.Grow(int64(len(m.Raw)))
+	}
+	c.mu.Unlock()
+	if err != nil {
+		c.settle(wire.Message{}, noRoom(backend, err))
+		return
+	}
+	c.settle(owned(m), nil)
 }
 
 // outcome gives what settle was given, if it was called.

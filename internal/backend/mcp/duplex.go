@@ -18,7 +18,7 @@ type duplex struct {
 // call sends a request and waits until the reader of the channel settles it.
 func (d *duplex) call(ctx context.Context, out *contract.Outgoing, sink contract.Sink) (contract.Reply, error) {
 	done := make(chan struct{})
-	c, err := d.open(out.Msg, sink, func() { close(done) })
+	c, err := d.open(ctx, out.Msg, sink, func() { close(done) })
 	if err != nil {
 		return contract.Reply{}, err
 	}

@@ -106,26 +106,39 @@ func encoded(h http.Header) bool {
 var errTooLarge = errors.New("body beyond the limit")
 
 // readAll reads a body of at most limit bytes. It does not believe the length
-// that the server announces before the bytes have come.
-func readAll(resp *http.Response, limit int) ([]byte, error) {
+// that the server announces before the bytes have come, and takes the memory
+// for them by grow, if that is given.
+func readAll(resp *http.Response, limit int, grow func(change int) error) ([]byte, error) {
 	if resp.ContentLength > int64(limit) {
 		return nil, errTooLarge
 	}
 	const first = 64 << 10
-	size := int64(2 << 10)
+	most := limit + 1
+	next := 2 << 10
 	if resp.ContentLength >= 0 {
 		// One more byte lets the reader see the end without growing.
-		size = resp.ContentLength + 1
+		most = int(resp.ContentLength) + 1
+		next = min(most, first)
 	}
-	buf := make([]byte, 0, min(size, first, int64(limit)+1))
+	var buf []byte
 	for {
 		if len(buf) == cap(buf) {
 			if len(buf) > limit {
 				return nil, errTooLarge
 			}
-			next := make([]byte, len(buf), min(2*cap(buf), limit+1))
-			copy(next, buf)
-			buf = next
+			next = max(min(next, most), len(buf)+1)
+			if grow != nil {
+				if err := grow(next); err != nil {
+					return nil, err
+				}
+			}
+			old := buf
+			buf = make([]byte, len(old), next)
+			copy(buf, old)
+			if grow != nil && cap(old) > 0 {
+				_ = grow(-cap(old))
+			}
+			next = 2 * cap(buf)
 		}
 		n, err := resp.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -147,7 +160,7 @@ func readFault(resp *http.Response, limit int) (wire.Message, bool) {
 	if mediaType(resp.Header) != typeJSON || encoded(resp.Header) {
 		return wire.Message{}, false
 	}
-	body, err := readAll(resp, min(limit, 1<<20))
+	body, err := readAll(resp, min(limit, 1<<20), nil)
 	if err != nil {
 		return wire.Message{}, false
 	}

@@ -186,7 +186,7 @@ func (l *legacyLine) exchange(ctx context.Context, out *contract.Outgoing, sink 
 	// The request ends with the line or with its caller, but a caller that
 	// leaves must not keep the connection from being used again.
 	rctx, cancel := context.WithCancelCause(l.life)
-	c, err := l.open(out.Msg, sink, func() { cancel(errElsewhere) })
+	c, err := l.open(ctx, out.Msg, sink, func() { cancel(errElsewhere) })
 	if err != nil {
 		cancel(nil)
 		return &contract.Reply{}, err

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/answerback/answerback/internal/wire/sse"
 )
 
 // listenWait is how long Listen waits for the server to open the stream: some
@@ -77,7 +75,9 @@ func worthRetrying(status int) bool {
 func (l *legacyLine) hear(resp *http.Response, cursor string, retry time.Duration) (string, time.Duration, bool) {
 	defer resp.Body.Close()
 	heard := false
-	r := sse.NewReader(resp.Body, l.limits.MessageBytes)
+	hold := l.held()
+	defer hold.Release()
+	r := newReader(l.life, resp.Body, l.limits.MessageBytes, hold)
 	for {
 		ev, err := r.Next()
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
-	"github.com/answerback/answerback/internal/wire/sse"
 )
 
 // modernLine is the stateless endpoint of a server: every request has its own
@@ -63,7 +63,9 @@ func (l *modernLine) call(ctx context.Context, by door.Door, out *contract.Outgo
 	// connection from being used again; one that leaves before cancels.
 	rctx, cancel := context.WithCancel(l.life)
 	stop := context.AfterFunc(ctx, cancel)
-	reply, err := l.exchange(rctx, cancel, by, out.Msg.Method(), header, body, sink)
+	hold := l.backend.held()
+	defer passOn(hold, budget.From(ctx))
+	reply, err := l.exchange(rctx, cancel, by, out.Msg.Method(), header, body, sink, hold)
 	switch {
 	case !stop() && ctx.Err() != nil:
 		return contract.Reply{}, context.Cause(ctx)
@@ -103,7 +105,7 @@ func (l *modernLine) request(out *contract.Outgoing) ([]byte, http.Header, error
 	return body, header, nil
 }
 
-func (l *modernLine) exchange(ctx context.Context, cancel func(), by door.Door, method string, header http.Header, body []byte, sink contract.Sink) (contract.Reply, error) {
+func (l *modernLine) exchange(ctx context.Context, cancel func(), by door.Door, method string, header http.Header, body []byte, sink contract.Sink, hold *budget.Hold) (contract.Reply, error) {
 	resp, sent, err := post(ctx, by, l.backend.url, header, body)
 	if err != nil {
 		return contract.Reply{}, failedToSend(l.name(), method, sent, err)
@@ -121,9 +123,9 @@ func (l *modernLine) exchange(ctx context.Context, cancel func(), by door.Door, 
 		err = broken(l.name(), "a compressed body that nobody asked for", nil)
 	case kind == typeJSON:
 		defer cancel()
-		return l.single(resp, method)
+		return l.single(ctx, resp, method, hold)
 	case kind == typeStream:
-		return l.follow(resp, cancel, method, sink)
+		return l.follow(ctx, resp, cancel, method, sink, hold)
 	default:
 		err = broken(l.name(), fmt.Sprintf("a body of type %q; check that the url is its MCP endpoint", kind), nil)
 	}
@@ -132,11 +134,14 @@ func (l *modernLine) exchange(ctx context.Context, cancel func(), by door.Door, 
 }
 
 // single reads a response that is one JSON body.
-func (l *modernLine) single(resp *http.Response, method string) (contract.Reply, error) {
+func (l *modernLine) single(ctx context.Context, resp *http.Response, method string, hold *budget.Hold) (contract.Reply, error) {
 	defer resp.Body.Close()
-	body, err := readAll(resp, l.limit())
+	body, err := readAll(resp, l.limit(), growing(ctx, hold))
 	if errors.Is(err, errTooLarge) {
 		return contract.Reply{}, tooLarge(l.name(), l.limit())
+	}
+	if budget.IsFull(err) {
+		return contract.Reply{}, noRoom(l.name(), err)
 	}
 	if err != nil {
 		return contract.Reply{}, lost(l.name(), method, "its response broke off", err)
@@ -149,15 +154,18 @@ func (l *modernLine) single(resp *http.Response, method string) (contract.Reply,
 }
 
 // follow reads the stream of one request. It cannot be resumed.
-func (l *modernLine) follow(resp *http.Response, cancel func(), method string, sink contract.Sink) (contract.Reply, error) {
+func (l *modernLine) follow(ctx context.Context, resp *http.Response, cancel func(), method string, sink contract.Sink, hold *budget.Hold) (contract.Reply, error) {
 	body := &tail{ReadCloser: resp.Body}
-	r := sse.NewReader(body, l.limit())
+	r := newReader(ctx, body, l.limit(), hold)
 	for {
 		ev, err := r.Next()
 		if err != nil {
 			resp.Body.Close()
-			if ask.CodeOf(err) == ask.TooLarge {
+			switch {
+			case ask.CodeOf(err) == ask.TooLarge:
 				return contract.Reply{Event: true}, tooLarge(l.name(), l.limit())
+			case budget.IsFull(err):
+				return contract.Reply{Event: true}, noRoom(l.name(), err)
 			}
 			return contract.Reply{Event: true}, lost(l.name(), method, "its stream ended without a response", err)
 		}

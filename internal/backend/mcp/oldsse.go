@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/door"
 	"github.com/answerback/answerback/internal/era"
@@ -28,6 +29,7 @@ type oldStream struct {
 	header   atomic.Pointer[http.Header]
 	resp     *http.Response
 	reader   *sse.Reader
+	hold     *budget.Hold // what the reader takes
 	cancel   context.CancelFunc
 	life     context.Context
 }
@@ -95,7 +97,8 @@ func (s *oldStream) connect() error {
 	case mediaType(resp.Header) != typeStream || encoded(resp.Header):
 		return broken(b.cfg.Name, "a GET was not answered with an event stream", nil)
 	}
-	s.reader = sse.NewReader(resp.Body, b.cfg.Limits.MessageBytes)
+	s.hold = b.held()
+	s.reader = newReader(s.life, resp.Body, b.cfg.Limits.MessageBytes, s.hold)
 	for range 100 {
 		ev, err := s.reader.Next()
 		if err != nil {
@@ -124,12 +127,13 @@ func (s *oldStream) target(ref string) error {
 func (s *oldStream) read(b *board) error {
 	defer s.resp.Body.Close()
 	defer s.cancel()
+	defer s.hold.Release()
 	t := &talk{board: b}
 	for {
 		ev, err := s.reader.Next()
 		if err != nil {
 			if head := s.reader.Partial(); head != nil {
-				t.cut(head[:min(len(head), salvageHead)])
+				t.cut(head[:min(len(head), salvageHead)], errTooLarge)
 			}
 			return err
 		}

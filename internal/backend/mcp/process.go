@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/wire"
 
 	"github.com/answerback/answerback/internal/secret"
@@ -72,12 +73,15 @@ type process struct {
 	gone  chan struct{} // closed when it has, and its output is read
 	crew  crew
 	noise limiter
+	held  func() *budget.Hold
+	life  context.Context // ends when nobody waits for output any more
+	leave context.CancelFunc
 }
 
 // handler takes what a process says, from one goroutine.
 type handler interface {
 	line(msg []byte)          // a line of output; the bytes are used until it returns
-	cut(head []byte)          // the head of a line beyond the limit
+	cut(head []byte, e error) // the head of a line beyond the limit, or beyond the memory there is
 	down(p *process, e error) // the process is gone; nothing comes after it
 }
 
@@ -129,7 +133,9 @@ func (b *Backend) launch(attach func(*process) handler) (*process, error) {
 		name: b.cfg.Name, log: b.log.With("pid", cmd.Process.Pid), limit: b.cfg.Limits.MessageBytes,
 		cmd: cmd, stdin: stdin,
 		queue: make(chan []byte, writeQueue), quit: make(chan struct{}), gone: make(chan struct{}),
+		held: b.held,
 	}
+	p.life, p.leave = context.WithCancel(context.Background())
 	p.log.Info("backend process started")
 	b.children.add(p)
 	p.run(outR, errR, attach(p), func() {
@@ -226,6 +232,7 @@ func (p *process) run(stdout, stderr *os.File, h handler, release func()) {
 		// What it started ends with it, also where it is not waited for.
 		killGroup(p.cmd)
 		closeAll(stdout, stderr)
+		p.leave()
 		<-read
 		release()
 		p.log.Info("backend process ended", "status", p.cmd.ProcessState)
@@ -317,32 +324,63 @@ func (p *process) put(msg []byte) bool {
 // readOutput reads the process's messages, a line each.
 func (p *process) readOutput(r io.Reader, h handler) {
 	br := bufio.NewReaderSize(r, 64<<10)
+	hold := p.held()
+	defer hold.Release()
 	var long []byte // a line that did not fit the buffer
+	drop := func() {
+		hold.Shrink(int64(cap(long)))
+		long = nil
+	}
 	for {
 		part, err := br.ReadSlice('\n')
-		if len(long)+len(part) > p.limit+1 {
-			head := append(long, part[:min(len(part), salvageHead)]...)
-			h.cut(head[:min(len(head), salvageHead)])
-			long = nil
+		more := errors.Is(err, bufio.ErrBufferFull)
+		var fault error
+		switch {
+		case len(long)+len(part) > p.limit+1:
+			fault = errTooLarge
+		case more || long != nil:
+			if long, fault = p.lengthen(hold, long, part); fault == nil {
+				part = nil
+			}
+		}
+		switch {
+		case fault != nil:
+			head := append(bytes.Clone(long[:min(len(long), salvageHead)]), part[:min(len(part), salvageHead)]...)
+			drop()
+			h.cut(head[:min(len(head), salvageHead)], fault)
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = br.ReadSlice('\n')
 			}
-		} else if errors.Is(err, bufio.ErrBufferFull) {
-			long = append(long, part...)
+		case more:
 			continue
-		} else {
+		default:
 			if long != nil {
-				part = append(long, part...)
-				long = nil
+				part = long
 			}
 			if msg := bytes.TrimSpace(part); len(msg) > 0 && err == nil {
 				h.line(msg)
 			}
+			drop()
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// lengthen adds a part to a line, in memory that is taken before.
+func (p *process) lengthen(hold *budget.Hold, line, part []byte) ([]byte, error) {
+	if need := len(line) + len(part); need > cap(line) {
+		size := max(need, min(2*cap(line), p.limit+1))
+		if err := hold.Wait(p.life, int64(size)); err != nil {
+			return line, err
+		}
+		next := make([]byte, len(line), size)
+		copy(next, line)
+		hold.Shrink(int64(cap(line)))
+		line = next
+	}
+	return append(line, part...), nil
 }
 
 // readErrors logs what the process writes to its standard error.

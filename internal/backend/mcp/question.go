@@ -50,6 +50,14 @@ func (b *board) ask(m *wire.Message, own *call, cursor string) {
 		}
 		return
 	}
+	// The question is in memory until it has ended, however it does.
+	hold := b.held()
+	context.AfterFunc(q.gone, hold.Release)
+	if err := hold.Grow(int64(len(m.Field(m.Params)))); err != nil {
+		q.end(nil)
+		b.answer(id, nil, ask.From(err))
+		return
+	}
 	out := q.public()
 	out.Params = bytes.Clone(m.Field(m.Params))
 	if own != nil && b.handle != nil && cursor != "" {

@@ -108,6 +108,7 @@ func (l *legacyLine) takeUp(sink contract.Sink, all []blocked) (*contract.Resume
 	c := &call{
 		id: last.Call, method: last.Method, own: last.Own, token: last.Token,
 		sink: sink, wake: func() { cancel(errElsewhere) },
+		hold: l.held(),
 	}
 	l.mu.Lock()
 	taken := l.calls[c.id] != nil

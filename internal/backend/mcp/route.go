@@ -54,7 +54,7 @@ func (b *board) one(raw []byte, own *call, cursor string) *wire.Message {
 		if c == own {
 			return m
 		}
-		c.settle(owned(m), nil)
+		c.settleOwn(b.name, m)
 	}
 	return nil
 }

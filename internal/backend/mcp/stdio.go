@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 )
@@ -36,23 +37,27 @@ type talk struct {
 
 func (t *talk) line(msg []byte) { t.board.inbound(msg, nil, "") }
 
-// cut takes the head of a message that is beyond the limit. A response fails
+// cut takes the head of a message that is beyond the limit, or for which there
+// is no memory. A response fails
 // its call, or all of them where it does not say whose it is; a question is
 // refused; anything else is noise.
-func (t *talk) cut(head []byte) {
+func (t *talk) cut(head []byte, fault error) {
 	b := t.board
-	b.log.Warn("over-long message from backend skipped", "limit", b.limits.MessageBytes)
+	why := tooLarge(b.name, b.limits.MessageBytes)
+	if budget.IsFull(fault) {
+		why = noRoom(b.name, fault)
+	}
+	b.log.Warn("over-long message from backend skipped", "limit", b.limits.MessageBytes, "code", why.Code)
 	id := wire.Salvage(head)
 	switch kindOfHead(head) {
 	case headNoise:
 		return
 	case headAsks:
 		if id != nil {
-			b.answer(bytes.Clone(id), nil, tooLarge(b.name, b.limits.MessageBytes))
+			b.answer(bytes.Clone(id), nil, why)
 		}
 		return
 	}
-	why := tooLarge(b.name, b.limits.MessageBytes)
 	if id != nil {
 		if c := b.find(id); c != nil {
 			c.settle(wire.Message{}, why)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/wire"
 	"github.com/answerback/answerback/internal/wire/sse"
@@ -148,9 +149,12 @@ func (s *stream) single(resp *http.Response) error {
 	l := s.line
 	defer s.cancel(nil)
 	defer resp.Body.Close()
-	body, err := readAll(resp, l.limits.MessageBytes)
+	body, err := readAll(resp, l.limits.MessageBytes, growing(s.ctx, s.call.hold))
 	if errors.Is(err, errTooLarge) {
 		return tooLarge(l.name, l.limits.MessageBytes)
+	}
+	if budget.IsFull(err) {
+		return noRoom(l.name, err)
 	}
 	if err != nil {
 		return lost(l.name, s.call.method, "its response broke off", err)
@@ -210,7 +214,11 @@ func (s *stream) follow(resp *http.Response) error {
 		}
 		if resp != nil {
 			var heard bool
-			heard, err = s.events(resp)
+			before := s.call.hold.Bytes()
+			if heard, err = s.events(resp); err != nil {
+				// What a connection leaves behind is let go with it.
+				s.call.hold.Shrink(s.call.hold.Bytes() - before)
+			}
 			resp = nil
 			switch {
 			case err == nil:
@@ -219,6 +227,9 @@ func (s *stream) follow(resp *http.Response) error {
 			case ask.CodeOf(err) == ask.TooLarge:
 				s.watch.end(false)
 				return tooLarge(l.name, l.limits.MessageBytes)
+			case budget.IsFull(err):
+				s.watch.end(false)
+				return noRoom(l.name, err)
 			case heard:
 				failures = 0
 			}
@@ -243,7 +254,7 @@ func (s *stream) follow(resp *http.Response) error {
 // response. heard is true when anything came.
 func (s *stream) events(resp *http.Response) (heard bool, err error) {
 	body := &tail{ReadCloser: resp.Body}
-	r := sse.NewReader(body, s.line.limits.MessageBytes)
+	r := newReader(s.ctx, body, s.line.limits.MessageBytes, s.call.hold)
 	for {
 		ev, err := r.Next()
 		if err != nil {

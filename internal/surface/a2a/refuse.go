@@ -65,7 +65,7 @@ type problem struct {
 // Refuse answers a request that was not let through to the surface, as the
 // surface itself would.
 func Refuse(w http.ResponseWriter, status int, e *ask.Error) {
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		entry.RetryAfter(w.Header(), entry.RefusalOf(e).Retry)
 	}
 	entry.WriteJSON(w, status, struct {

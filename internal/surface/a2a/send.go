@@ -7,6 +7,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/seal"
 )
 
@@ -63,6 +64,9 @@ func (s *Surface) send(ctx context.Context, req *a2a.SendMessageRequest) (t *tas
 		return nil, nil, err
 	}
 	if msg.TaskID == "" {
+		if no := s.cfg.Budget.Admit(budget.Of(v.who.Principal)); no != nil {
+			return nil, nil, no
+		}
 		return s.begin(&v, req)
 	}
 	if t, err = s.underway(ctx, msg.TaskID); err != nil {

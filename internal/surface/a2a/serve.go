@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/log"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/wire"
@@ -95,6 +96,9 @@ func (s *Surface) serve(w http.ResponseWriter, r *http.Request, v visit, rest st
 		Refuse(w, http.StatusBadRequest, ask.Errorf(ask.BadVersion, "This agent speaks A2A 1.0."))
 		return
 	}
+	hold := s.cfg.Budget.Hold(budget.Of(v.who.Principal))
+	defer hold.Release()
+	r = hold.Attach(r)
 	body, err := entry.ReadBody(w, r, int64(s.cfg.MaxBody))
 	if err != nil {
 		no := entry.RefusalOf(err)

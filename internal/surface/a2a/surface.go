@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/seal"
@@ -40,6 +41,10 @@ type Config struct {
 	Log       *slog.Logger
 
 	Secured bool // callers must authenticate, and cards say so
+
+	// Budget bounds the memory of requests under way, and says when there is
+	// none for new calls. Nil bounds nothing.
+	Budget *budget.Budget
 
 	MaxBody              int           // bytes of one request, and of one message; 32 MiB
 	MaxTask              int           // bytes that are kept of one task; 512 KiB

@@ -12,6 +12,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/question"
@@ -29,8 +30,8 @@ type Desk interface {
 	Extend(id string, who desk.Viewer, surface string, by time.Duration, least int) (desk.View, error)
 }
 
-// Config is what a Handler is made of. Every field but MaxLength, Files and
-// MaxFile is required. What it holds is called from many goroutines.
+// Config is what a Handler is made of. Every field but MaxLength, Files,
+// MaxFile and Budget is required. What it holds is called from many goroutines.
 type Config struct {
 	Desk  Desk
 	Forms Forms
@@ -47,6 +48,9 @@ type Config struct {
 	Names question.Names
 	// MaxFile is how many bytes one file may have; form's default when 0.
 	MaxFile int64
+	// Budget bounds the memory of requests under way. Files are not counted:
+	// no more than a part of them is in memory.
+	Budget *budget.Budget
 }
 
 func (c *Config) check() error {
@@ -140,7 +144,11 @@ type operation func(r *http.Request, who desk.Viewer) (any, error)
 
 // known lets those in whose credential says who they are.
 func (h *Handler) known(do operation) http.HandlerFunc {
-	return h.knownUpTo(maxBody, do)
+	return h.knownUpTo(maxBody, func(r *http.Request, who desk.Viewer) (any, error) {
+		hold := h.cfg.Budget.Hold(budget.Of(who.Principal))
+		defer hold.Release()
+		return do(hold.Attach(r), who)
+	})
 }
 
 // knownUpTo is known with a limit of its own for the body.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/flight"
@@ -42,6 +43,10 @@ type Config struct {
 	Ring *seal.Ring
 	Home seal.Home
 	Log  *slog.Logger
+
+	// Budget bounds the memory of requests under way, and says when there is
+	// none for new calls. Nil bounds nothing.
+	Budget *budget.Budget
 
 	MaxBody              int           // bytes of one request, and of one message; 32 MiB
 	MaxCalls             int           // calls under way or remembered; 10,000
@@ -130,6 +135,9 @@ func (s *Surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who.Surface = surfaceName
+	hold := s.cfg.Budget.Hold(budget.Of(who.Principal))
+	defer hold.Release()
+	r = hold.Attach(r)
 	if err := s.serve(w, r, who); err != nil {
 		p := problemOf(err)
 		if p.status >= http.StatusInternalServerError {
@@ -190,6 +198,9 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 	if !s.cfg.Gateway.Knows(at, who) {
 		return errNoPath
 	}
+	if no := s.cfg.Budget.Admit(budget.Of(who.Principal)); no != nil {
+		return no
+	}
 	key, err := readKey(r)
 	if err != nil {
 		return err
@@ -212,7 +223,12 @@ func (s *Surface) start(w http.ResponseWriter, r *http.Request, at string, who c
 			return err
 		}
 		if known == nil {
-			s.inside.Go(c.run)
+			hold := budget.From(r.Context())
+			hold.Keep() // what was read is there as long as the call
+			s.inside.Go(func() {
+				defer hold.Release()
+				c.run()
+			})
 			s.follow(w, r, c, 0)
 			return nil
 		}

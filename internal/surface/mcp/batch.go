@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/flight"
@@ -58,11 +59,12 @@ func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, w
 	}
 	trips := make([]*flight.Trip, len(calls))
 	for i := range trips {
-		if trips[i] = s.flight.Begin(); trips[i] == nil {
+		var no *ask.Error
+		if trips[i], no = s.begin(who.Principal); no != nil {
 			for _, trip := range trips[:i] {
 				trip.End()
 			}
-			refuse(w, http.StatusServiceUnavailable, shuttingDown)
+			refuseNow(w, nil, no, era.Legacy)
 			return
 		}
 	}
@@ -75,9 +77,10 @@ func (s *Surface) postBatch(w http.ResponseWriter, r *http.Request, at string, w
 	st := s.newStream(w, r, ss, accept)
 	st.batch = true
 	ss.begin(st)
+	life := budget.With(ss.life, budget.From(r.Context()))
 	var wg sync.WaitGroup
 	for i, m := range calls {
-		wg.Go(func() { st.respond(ss.behind.Call(flight.With(ss.life, trips[i]), m, st)) })
+		wg.Go(func() { st.respond(ss.behind.Call(flight.With(life, trips[i]), m, st)) })
 	}
 	wg.Wait()
 	ss.done(st)

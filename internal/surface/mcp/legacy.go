@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/flight"
@@ -18,9 +19,9 @@ import (
 // bytes of the message are free again.
 func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, who contract.Caller, msg *wire.Message, accept accepts) bool {
 	if msg.Kind == wire.Request && msg.Method() == "initialize" && r.Header[headerSession] == nil {
-		trip := s.flight.Begin()
-		if trip == nil {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
+		trip, no := s.begin(who.Principal)
+		if no != nil {
+			refuseNow(w, msg.Field(msg.ID), no, era.Legacy)
 			return true
 		}
 		defer trip.End()
@@ -36,9 +37,9 @@ func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, 
 
 	switch msg.Kind {
 	case wire.Request:
-		trip := s.flight.Begin()
-		if trip == nil {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Legacy)
+		trip, no := s.begin(who.Principal)
+		if no != nil {
+			refuseNow(w, msg.Field(msg.ID), no, era.Legacy)
 			return true
 		}
 		defer trip.End()
@@ -46,7 +47,7 @@ func (s *Surface) postLegacy(w http.ResponseWriter, r *http.Request, at string, 
 		ss.begin(st)
 		// The call lives as long as the session: a client that lost its
 		// connection has not cancelled anything.
-		st.respond(ss.behind.Call(flight.With(ss.life, trip), msg, st))
+		st.respond(ss.behind.Call(flight.With(budget.With(ss.life, budget.From(r.Context())), trip), msg, st))
 		ss.done(st)
 		st.finish()
 		return true

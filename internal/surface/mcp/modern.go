@@ -28,12 +28,15 @@ func (s *Surface) postModern(w http.ResponseWriter, r *http.Request, at string, 
 		refuseMessage(w, era.StatusOf(fault), msg.Field(msg.ID), fault, era.Modern)
 		return
 	}
-	var trip *flight.Trip
-	if msg.Method() != "subscriptions/listen" {
-		if trip = s.flight.Begin(); trip == nil {
-			refuseMessage(w, http.StatusServiceUnavailable, msg.Field(msg.ID), shuttingDown, era.Modern)
-			return
-		}
+	trip, no := s.begin(who.Principal)
+	if no != nil {
+		refuseNow(w, msg.Field(msg.ID), no, era.Modern)
+		return
+	}
+	if msg.Method() == "subscriptions/listen" {
+		trip.End() // draining does not wait for it
+		trip = nil
+	} else {
 		defer trip.End()
 	}
 	ctx, cancel := context.WithCancelCause(flight.With(r.Context(), trip))

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"net/http"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/wire"
@@ -21,14 +23,10 @@ func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who co
 		refuse(w, http.StatusNotAcceptable, notAcceptable)
 		return
 	}
-	buf, fault := s.readBody(w, r)
-	if fault != nil {
-		status := http.StatusBadRequest
-		if fault.Code == ask.TooLarge {
-			status = http.StatusRequestEntityTooLarge
-		}
-		refuseMessage(w, status, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
-		recycle(buf)
+	hold := s.cfg.Budget.Hold(budget.Of(who.Principal))
+	defer hold.Release()
+	r, buf := s.receive(w, r, hold)
+	if buf == nil {
 		return
 	}
 	raw := buf.Bytes()
@@ -49,6 +47,19 @@ func (s *Surface) post(w http.ResponseWriter, r *http.Request, at string, who co
 	if s.postLegacy(w, r, at, who, msg, accept) {
 		recycle(buf)
 	}
+}
+
+// receive reads a request's body, and gives the request with hold in its
+// context. Where the body is refused there is no buffer. Like scan it is apart
+// from what is done with the message.
+func (s *Surface) receive(w http.ResponseWriter, r *http.Request, hold *budget.Hold) (*http.Request, *bytes.Buffer) {
+	buf, fault := s.readBody(w, r, hold)
+	if fault != nil {
+		refuseNow(w, wire.Salvage(buf.Bytes()), fault, eraOf(r.Header))
+		recycle(buf)
+		return r, nil
+	}
+	return r.WithContext(budget.With(r.Context(), hold)), buf
 }
 
 // scan reads a message. It is apart from what is done with it, so that a call

@@ -65,6 +65,14 @@ func refuseMessage(w http.ResponseWriter, status int, id []byte, e *ask.Error, i
 	writeJSON(w, status, appendFault(nil, id, e, in))
 }
 
+// refuseNow answers a message that is not taken now, or not at all, with the
+// status that its reason has everywhere.
+func refuseNow(w http.ResponseWriter, id []byte, e *ask.Error, in era.Era) {
+	no := entry.RefusalOf(e)
+	entry.RetryAfter(w.Header(), no.Retry)
+	refuseMessage(w, no.Status, id, e, in)
+}
+
 // appendFault writes an error response. Without an id it has no such member:
 // schemas of both eras allow that, and do not allow null.
 func appendFault(dst, id []byte, e *ask.Error, in era.Era) []byte {

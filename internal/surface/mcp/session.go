@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 )
 
@@ -42,6 +43,7 @@ type session struct {
 	streams  map[string]*stream // by name: those in flight that carry events, and finished ones
 	past     []pastStream       // finished ones, oldest first
 	kept     int                // bytes of the finished ones
+	replays  *budget.Hold       // the memory of these
 	open     []*stream          // of calls in flight, oldest first
 	names    uint64
 	busy     int // requests being served, open streams included
@@ -70,6 +72,7 @@ func (s *Surface) newSession(at string, who contract.Caller, id string) *session
 	ss := &session{surface: s, id: id, at: at, who: who.Principal, access: accessKey(who), streams: make(map[string]*stream), busy: 1}
 	ss.life, ss.end = context.WithCancelCause(context.Background())
 	ss.own = s.newOwnStream(ss)
+	ss.replays = s.cfg.Replays.Hold(budget.Of(ss.who))
 	return ss
 }
 
@@ -150,6 +153,7 @@ func (ss *session) shut() (Session, bool) {
 		return nil, false
 	}
 	ss.closed = true
+	ss.replays.Release()
 	if ss.idle != nil {
 		ss.idle.Stop()
 	}
@@ -231,11 +235,15 @@ func (ss *session) stream(id string) *stream {
 	return ss.streams[id]
 }
 
-// retire keeps a finished stream for a while.
+// retire keeps a finished stream for a while, where there is memory for it.
 func (ss *session) retire(st *stream, size int) {
 	now := ss.surface.cfg.Now()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	if ss.closed || ss.replays.Grow(int64(size)) != nil {
+		delete(ss.streams, st.id)
+		return
+	}
 	ss.past = append(ss.past, pastStream{st.id, size, now})
 	ss.kept += size
 	ss.forget(now)
@@ -251,6 +259,7 @@ func (ss *session) forget(now time.Time) {
 			return
 		}
 		delete(ss.streams, oldest.id)
+		ss.replays.Shrink(int64(oldest.size))
 		ss.kept -= oldest.size
 		ss.past = ss.past[1:]
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/era"
 	"github.com/answerback/answerback/internal/seal"
@@ -61,6 +62,8 @@ type pipe struct {
 	end     context.CancelCauseFunc
 	work    context.Context // of legacy calls
 	session Session         // nil before initialize; used by the goroutine that serves
+
+	hold *budget.Hold // of the message that is being taken; used by the goroutine that serves
 
 	calls sync.WaitGroup
 	room  chan struct{} // a place for each call that may run
@@ -121,6 +124,12 @@ func (p *pipe) read(in io.Reader, lines chan<- line) {
 func (p *pipe) take(l line) {
 	if l.cut {
 		p.refuse(wire.Salvage(l.text), ask.Errorf(ask.TooLarge, "The message is larger than this gateway takes."), era.Legacy)
+		return
+	}
+	p.hold = p.surface.cfg.Budget.Hold(budget.Of(p.surface.cfg.Local.Principal))
+	defer p.hold.Release()
+	if err := p.hold.Grow(int64(cap(l.text))); err != nil {
+		p.refuse(wire.Salvage(l.text[:min(cutAt, len(l.text))]), ask.From(err), era.Legacy)
 		return
 	}
 	if wire.IsBatch(l.text) {
@@ -222,8 +231,11 @@ func (p *pipe) run(id []byte, in era.Era, call func()) bool {
 		p.refuse(id, ask.Errorf(ask.TooManyOpen, "Too many calls are in flight. Wait for one to end."), in)
 		return false
 	}
+	hold := p.hold
+	hold.Keep() // the message is there as long as its call
 	p.calls.Go(func() {
 		defer func() { <-p.room }()
+		defer hold.Release()
 		call()
 	})
 	return true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/answerback/answerback/ask"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/contract"
 	"github.com/answerback/answerback/internal/entry"
 	"github.com/answerback/answerback/internal/flight"
@@ -38,6 +39,13 @@ type Config struct {
 	// nothing up from an earlier life.
 	Epoch uint64
 	Log   *slog.Logger
+
+	// Budget bounds the memory of messages under way, and says when there is
+	// none for new calls. Nil bounds nothing.
+	Budget *budget.Budget
+	// Replays bounds the memory of finished streams that are kept for clients
+	// that come back. Beyond it they are not kept. Nil bounds nothing.
+	Replays *budget.Budget
 
 	MaxBody                 int           // bytes of one message; 32 MiB
 	MaxDepth                int           // nesting of one message; that of package wire

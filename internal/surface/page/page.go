@@ -12,6 +12,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/form"
+	"github.com/answerback/answerback/internal/budget"
 	"github.com/answerback/answerback/internal/desk"
 	"github.com/answerback/answerback/internal/identity"
 	asked "github.com/answerback/answerback/internal/question"
@@ -66,7 +67,7 @@ type Guard interface {
 }
 
 // Config is what a Handler is made of. Every field but Accounts, Keep,
-// Extensions, MaxLength, Names, Files and MaxFile is required. What it holds is called from many
+// Extensions, MaxLength, Names, Files, MaxFile and Budget is required. What it holds is called from many
 // goroutines.
 type Config struct {
 	Desk   Desk
@@ -95,6 +96,9 @@ type Config struct {
 	Names asked.Names
 	// MaxFile is how many bytes one file may have; form's default when 0.
 	MaxFile int64
+	// Budget bounds the memory of posts under way, but for the files in them,
+	// of which no more than a part is in memory.
+	Budget *budget.Budget
 }
 
 func (c *Config) check() error {
@@ -167,7 +171,26 @@ func New(cfg Config) (*Handler, error) {
 }
 
 // ServeHTTP serves the pages.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if v, ok := h.visitor(r); ok && r.Method == http.MethodPost {
+		hold := h.cfg.Budget.Hold(budget.Of(v.Principal))
+		defer hold.Release()
+		if err := hold.Grow(weight(r)); err != nil {
+			h.crowded(w, v, err)
+			return
+		}
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// weight is how much memory a post takes at most: its values as they came and
+// as they are read, without its files.
+func weight(r *http.Request) int64 {
+	if r.ContentLength < 0 {
+		return 2 * maxPost
+	}
+	return 2 * min(r.ContentLength, maxPost)
+}
 
 // Serves reports whether there can be a page at a path to which people are led
 // back after signing in.

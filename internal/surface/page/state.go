@@ -6,6 +6,7 @@ import (
 
 	"github.com/answerback/answerback/ask"
 	"github.com/answerback/answerback/internal/desk"
+	"github.com/answerback/answerback/internal/entry"
 )
 
 // closed says why there is no question to be seen.
@@ -52,10 +53,23 @@ const retryAfter = "5"
 // brokenStatus tells what passes by itself from what somebody must look into.
 func brokenStatus(err error) int {
 	switch ask.CodeOf(err) {
-	case ask.JournalUnavailable, ask.StoreFull, ask.ShuttingDown:
+	case ask.JournalUnavailable, ask.StoreFull, ask.ShuttingDown, ask.Overloaded:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
+}
+
+// crowded says that there is no memory for a post. Browsers keep what was
+// typed for whoever goes back.
+func (h *Handler) crowded(w http.ResponseWriter, v *visitor, err error) {
+	h.fail("post refused", "", v, err)
+	no := entry.RefusalOf(err)
+	entry.RetryAfter(w.Header(), no.Retry)
+	h.rd.note(w, no.Status, v.bar(), note{
+		Heading: "There is too much to do right now",
+		Words:   []string{"Nothing was sent in your name. Wait a moment, go back, and send it again."},
+		Link:    "/", LinkText: "Go to your questions",
+	})
 }
 
 // late says what came between, to somebody whose question was open when they

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,6 +40,8 @@ type Reader struct {
 	data    []byte
 	partial []byte
 	lastID  string
+
+	count func(change int) error
 }
 
 // NewReader makes a Reader of r. The data of one event, and any line, may have
@@ -48,6 +49,13 @@ type Reader struct {
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: r, max: maxEvent}
 }
+
+// Count has the memory of the Reader counted: count is called with how many
+// bytes its buffers are about to grow, and may refuse that with an error, which
+// Next then returns; and with a negative number when buffers were let go. The
+// data of an event is in such a buffer until the next call of Next. Count is
+// called before Next, if at all.
+func (r *Reader) Count(count func(change int) error) { r.count = count }
 
 // Next gives the next event as soon as the blank line that ends it has come.
 // Comments, unknown fields and events without data, id or retry are skipped.
@@ -62,6 +70,7 @@ func (r *Reader) Next() (Event, error) {
 	}
 	r.data = r.data[:0]
 	if cap(r.data) > keepBuffer {
+		r.drop(r.data)
 		r.data = nil
 	}
 	var ev Event
@@ -87,11 +96,17 @@ func (r *Reader) Next() (Event, error) {
 		field, value := cutField(line)
 		switch string(field) {
 		case "data":
-			r.addData(value, hasData)
-			hasData = true
-			if len(r.data) > r.max {
-				return Event{}, r.tooLarge(nil, false)
+			size := len(r.data) + len(value)
+			if hasData {
+				size++ // the newline between them
 			}
+			if size > r.max {
+				return Event{}, r.tooLarge(line, hasData)
+			}
+			if err := r.addData(value, hasData); err != nil {
+				return Event{}, err
+			}
+			hasData = true
 		case "event":
 			ev.Name = string(value)
 		case "id":
@@ -161,9 +176,13 @@ func (r *Reader) fill(hasData bool) error {
 		r.buf, r.pos = r.buf[:n], 0
 	}
 	if len(r.buf) == 0 {
-		r.rest(hasData)
+		if err := r.rest(hasData); err != nil {
+			return err
+		}
 	}
-	r.grow()
+	if err := r.widen(); err != nil {
+		return err
+	}
 	// A reader may give nothing without an error, but not for ever.
 	for range 100 {
 		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
@@ -181,47 +200,110 @@ func (r *Reader) fill(hasData bool) error {
 }
 
 // rest lets go of what is not needed until something comes.
-func (r *Reader) rest(hasData bool) {
+func (r *Reader) rest(hasData bool) error {
 	if r.wait == nil {
+		if err := r.take(waitBuffer); err != nil {
+			return err
+		}
 		r.wait = make([]byte, 0, waitBuffer)
 	}
+	if cap(r.buf) > waitBuffer {
+		r.drop(r.buf)
+	}
+	r.unpool()
 	r.buf = r.wait
+	if !hasData {
+		r.drop(r.data)
+		r.data = nil
+	}
+	return nil
+}
+
+// widen makes room in the buffer where it is full.
+func (r *Reader) widen() error {
+	switch {
+	case len(r.buf) < cap(r.buf):
+	case cap(r.buf) < readBuffer:
+		// The wait buffer stays, and stays counted.
+		if err := r.take(readBuffer); err != nil {
+			return err
+		}
+		r.pooled = readBuffers.Get().(*[readBuffer]byte)
+		r.buf = append(r.pooled[:0], r.buf...)
+	default:
+		wide, err := r.grow(r.buf, readBuffer, r.max+readBuffer)
+		if err != nil {
+			return err
+		}
+		r.buf = wide
+		r.unpool()
+	}
+	return nil
+}
+
+// unpool gives the pooled buffer back, if there is one, once buf is another.
+func (r *Reader) unpool() {
 	if r.pooled != nil {
 		readBuffers.Put(r.pooled)
 		r.pooled = nil
 	}
-	if !hasData {
-		r.data = nil
-	}
 }
 
-// grow makes room in the buffer where it is full.
-func (r *Reader) grow() {
-	switch {
-	case len(r.buf) < cap(r.buf):
-	case cap(r.buf) < readBuffer:
-		r.pooled = readBuffers.Get().(*[readBuffer]byte)
-		r.buf = append(r.pooled[:0], r.buf...)
-	default:
-		r.buf = slices.Grow(r.buf, len(r.buf))
+// grow gives a buffer in which more bytes have room, with no more capacity than
+// most if that is enough.
+func (r *Reader) grow(buf []byte, more, most int) ([]byte, error) {
+	need := len(buf) + more
+	if need <= cap(buf) {
+		return buf, nil
+	}
+	size := max(need, min(2*cap(buf), most))
+	if err := r.take(size); err != nil {
+		return buf, err
+	}
+	next := make([]byte, len(buf), size)
+	copy(next, buf)
+	r.drop(buf)
+	return next, nil
+}
+
+// take counts a buffer before it is made. A refusal ends the stream.
+func (r *Reader) take(size int) error {
+	if r.count == nil {
+		return nil
+	}
+	if err := r.count(size); err != nil {
+		r.bad = err
+		return err
+	}
+	return nil
+}
+
+// drop counts a buffer as let go.
+func (r *Reader) drop(buf []byte) {
+	if r.count != nil && cap(buf) > 0 {
+		_ = r.count(-cap(buf))
 	}
 }
 
 // addData adds a line of data, after a newline when it is not the first.
-func (r *Reader) addData(value []byte, hasData bool) {
+func (r *Reader) addData(value []byte, hasData bool) (err error) {
+	if r.data, err = r.grow(r.data, len(value)+1, r.max+1); err != nil {
+		return err
+	}
 	if hasData {
 		r.data = append(r.data, '\n')
 	}
-	if r.data == nil {
-		r.data = make([]byte, 0, max(len(value), 64))
-	}
 	r.data = append(r.data, value...)
+	return nil
 }
 
 // tooLarge ends the stream at an event that goes on with the line head.
 func (r *Reader) tooLarge(head []byte, hasData bool) error {
 	if field, value := cutField(head); string(field) == "data" {
-		r.addData(value, hasData)
+		// Only the beginning is of use to anybody.
+		if err := r.addData(value[:min(len(value), keepBuffer)], hasData); err != nil {
+			return err
+		}
 	}
 	r.partial = r.data
 	r.bad = ask.Errorf(ask.TooLarge, "An event of the stream has more than "+strconv.Itoa(r.max)+" bytes.")

@@ -221,6 +221,72 @@ func TestReadersShareNothing(t *testing.T) {
 	}
 }
 
+// What is counted is what two Readers of one pool hold, at every event and when
+// they are quiet; and a refusal, wherever it comes, ends the stream.
+func TestCountIsWhatIsHeld(t *testing.T) {
+	sizes := []int{1, waitBuffer, readBuffer - 20, 3 * readBuffer, 2, 3 * keepBuffer, 0, 40}
+	var stream []byte
+	for _, n := range sizes {
+		stream = Append(stream, "1", "", bytes.Repeat([]byte("x"), n))
+		stream = append(stream, ": "+strings.Repeat("c", n)+"\n"...)
+	}
+	held := func(r *Reader) int {
+		n := cap(r.wait) + cap(r.data)
+		if cap(r.buf) > waitBuffer {
+			n += cap(r.buf)
+		}
+		return n
+	}
+	full := errors.New("full")
+	takings := 0
+	begin := func(refuse int) (*Reader, *int) {
+		r, counted, taken := NewReader(iotest.HalfReader(bytes.NewReader(stream)), 1<<20), new(int), 0
+		r.Count(func(change int) error {
+			if change > 0 {
+				if taken++; taken == refuse {
+					return full
+				}
+			}
+			takings = max(takings, taken)
+			if *counted += change; *counted < 0 {
+				t.Errorf("%d bytes are counted", *counted)
+			}
+			return nil
+		})
+		return r, counted
+	}
+	x, ofX := begin(0)
+	y, ofY := begin(0)
+	for _, n := range sizes {
+		for r, counted := range map[*Reader]*int{x: ofX, y: ofY} {
+			if ev, err := r.Next(); err != nil || len(ev.Data) != n {
+				t.Fatalf("%d bytes, %v; want %d", len(ev.Data), err, n)
+			}
+			if *counted != held(r) {
+				t.Errorf("after %d bytes %d are counted, %d held", n, *counted, held(r))
+			}
+		}
+	}
+	for r, counted := range map[*Reader]*int{x: ofX, y: ofY} {
+		if _, err := r.Next(); err != io.EOF || *counted != waitBuffer || held(r) != waitBuffer {
+			t.Errorf("quiet: %v, %d bytes are counted, %d held, want %d", err, *counted, held(r), waitBuffer)
+		}
+	}
+	if takings < len(sizes) {
+		t.Fatalf("memory was taken %d times only", takings)
+	}
+	for refuse := range takings {
+		r, counted := begin(refuse + 1)
+		_, err := readAll(r)
+		if err != full || *counted != held(r) {
+			t.Errorf("refused at taking %d: %v, %d bytes are counted, %d held", refuse+1, err, *counted, held(r))
+		}
+		if _, err := r.Next(); err != full {
+			t.Errorf("refused at taking %d, then %v", refuse+1, err)
+		}
+	}
+}
+
 func TestAppend(t *testing.T) {
 	for _, c := range []struct{ id, name, data, want string }{
 		{"", "", `{"a":1}`, "data: {\"a\":1}\n\n"},
