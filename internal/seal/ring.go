@@ -33,9 +33,10 @@ const (
 	File    Purpose = "file"          // a file that somebody gave, its id, and its link
 	Call    Purpose = "call"          // the digest by which a repeated call is known
 	Agent   Purpose = "agent-task"    // the id of a task of an A2A client
+	Backup  Purpose = "backup"        // a backup of the store
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent, Backup}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32
