@@ -49,7 +49,7 @@ func newGrantsCmd() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newGrantsListCmd(), newGrantsRevokeCmd(), newGrantsResealCmd())
+	cmd.AddCommand(newGrantsListCmd(), newGrantsRevokeCmd(), newGrantsConfirmCmd(), newGrantsResealCmd())
 	return cmd
 }
 
@@ -220,6 +220,10 @@ func serveGrants(mux *http.ServeMux, g *grant.Grants) {
 	handle("DELETE "+grantsPath, func(ctx context.Context, who ask.Principal, q url.Values) (any, error) {
 		told, err := g.Revoke(ctx, who, q.Get("backend"))
 		return grantRevoked{told}, err
+	})
+	handle("POST "+grantsPath+"/confirm", func(ctx context.Context, who ask.Principal, q url.Values) (any, error) {
+		n, err := g.Confirm(ctx, who, q.Get("backend"))
+		return grantsConfirmed{n}, err
 	})
 	handle("POST "+grantsPath+"/reseal", func(ctx context.Context, _ ask.Principal, _ url.Values) (any, error) { return g.Reseal(ctx) })
 }

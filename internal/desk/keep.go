@@ -91,6 +91,9 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
 	}
+	if e.steppedBack && !e.open {
+		r.Body = StepBack(r.Body) // an answer of before the backup stays one
+	}
 	return r
 }
 
