@@ -99,11 +99,13 @@ func (j *Journal) saved(t *table, m *stored) (s journal.Saved, ok bool, err erro
 // Empty is journal.Loader.Empty.
 func (j *Journal) Empty(ctx context.Context) (bool, error) {
 	for _, t := range j.tables() {
-		for _, err := range t.scan(ctx, 0, j.recordsOf(t)) {
-			if err != nil {
+		for m, err := range t.scan(ctx, 0, j.recordsOf(t)) {
+			switch {
+			case err != nil:
 				return false, err
+			case m.frame.kind != kindMark:
+				return false, nil
 			}
-			return false, nil
 		}
 	}
 	return true, nil
