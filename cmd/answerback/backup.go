@@ -35,7 +35,7 @@ const (
 )
 
 func newBackupCmd() *cobra.Command {
-	var audit bool
+	var audit, only bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a backup of everything that the gateway keeps",
@@ -57,7 +57,7 @@ func newBackupCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, n, size, err := writeBackup(args[0], ring, func(to io.Writer) error { return takeBackup(cmd.Context(), cfg, ring, audit, to) })
+			h, n, size, err := writeBackup(args[0], ring, func(to io.Writer) error { return takeBackup(cmd.Context(), cfg, ring, audit, only, to) })
 			if err != nil {
 				return fmt.Errorf("no backup was made: %w", err)
 			}
@@ -66,6 +66,7 @@ func newBackupCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&audit, "audit", false, "back the audit up as well")
+	cmd.Flags().BoolVar(&only, "running", false, "fail where no gateway runs, instead of reading the store, which keeps a gateway from starting meanwhile")
 	return cmd
 }
 
@@ -117,7 +118,7 @@ func syncDir(dir string) error {
 }
 
 // takeBackup takes a backup from the gateway that runs, or else from the store.
-func takeBackup(ctx context.Context, cfg *config.Config, ring *seal.Ring, audit bool, to io.Writer) error {
+func takeBackup(ctx context.Context, cfg *config.Config, ring *seal.Ring, audit, only bool, to io.Writer) error {
 	query := ""
 	if audit {
 		query = "?audit=1"
@@ -127,7 +128,7 @@ func takeBackup(ctx context.Context, cfg *config.Config, ring *seal.Ring, audit 
 		return err
 	}
 	resp, err := sendLocal(cfg.DataDir)(r)
-	if errors.Is(err, errNotRunning) {
+	if errors.Is(err, errNotRunning) && !only {
 		return backupDirectly(ctx, cfg, ring, audit, to)
 	}
 	if err != nil {
@@ -146,10 +147,8 @@ func takeBackup(ctx context.Context, cfg *config.Config, ring *seal.Ring, audit 
 
 // backupDirectly takes a backup of a store that no gateway uses.
 func backupDirectly(ctx context.Context, cfg *config.Config, ring *seal.Ring, audit bool, to io.Writer) (err error) {
-	if cfg.Journal.URL == "" {
-		if _, err := os.Stat(storeDir(cfg)); err != nil {
-			return fmt.Errorf("there is no store: %w", err)
-		}
+	if cfg.Journal.URL == "" && !natsjournal.Exists(storeDir(cfg)) {
+		return fmt.Errorf("there is no store in %s", storeDir(cfg))
 	}
 	home, err := seal.OpenHome(cfg.DataDir)
 	if err != nil {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -83,8 +81,8 @@ func ownStore(cmd *cobra.Command) (*config.Config, error) {
 
 func repair(cmd *cobra.Command, cfg *config.Config, ring *seal.Ring) error {
 	ctx, out, dir := cmd.Context(), cmd.OutOrStdout(), storeDir(cfg)
-	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("there is no store: %w", err)
+	if !natsjournal.Exists(dir) {
+		return fmt.Errorf("there is no store in %s", dir)
 	}
 	release, err := natsjournal.Lock(dir)
 	if err != nil {
@@ -118,8 +116,8 @@ func repair(cmd *cobra.Command, cfg *config.Config, ring *seal.Ring) error {
 	if err != nil {
 		return fmt.Errorf("nothing was repaired: %w", err)
 	}
-	old, err := swapStore(dir, built, "damaged")
-	if err != nil {
+	old := timed(dir, "damaged")
+	if err := natsjournal.Replace(dir, built, old); err != nil {
 		return err
 	}
 	if lost == 0 {
@@ -148,47 +146,10 @@ func counted(all iter.Seq2[journal.Saved, error], n *int) iter.Seq2[journal.Save
 
 // onCopy does something with a copy of a store, which is removed after.
 func onCopy(ctx context.Context, c *natsjournal.Config, dir string, do func() (bool, error)) (ok bool, err error) {
-	c.Dir = besides(dir, "copy")
+	c.Dir = timed(dir, "copy")
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
-	if err := copyStore(ctx, dir, c.Dir); err != nil {
+	if err := natsjournal.Copy(ctx, dir, c.Dir); err != nil {
 		return false, err
 	}
 	return do()
-}
-
-// copyStore copies a directory, without the locks in it.
-func copyStore(ctx context.Context, from, to string) error {
-	if err := os.Mkdir(to, 0o700); err != nil {
-		return err
-	}
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err = errors.Join(err, context.Cause(ctx)); err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil || rel == "." || rel == "lock" {
-			return err
-		}
-		if d.IsDir() {
-			return os.Mkdir(filepath.Join(to, rel), 0o700)
-		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		return copyFile(path, filepath.Join(to, rel))
-	})
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.ReadFrom(in)
-	return errors.Join(err, out.Close())
 }

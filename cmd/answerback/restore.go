@@ -150,8 +150,8 @@ func (x *restoration) external(ctx context.Context, f io.ReadSeeker, back *stepB
 	return nil
 }
 
-// embedded builds a store from the backup beside the place of the store, and
-// then puts it there.
+// embedded builds a store from the backup in the directory of the store, and
+// then puts it into the place of the one that is there.
 func (x *restoration) embedded(ctx context.Context, f io.ReadSeeker, back *stepBack) error {
 	all, err := x.records(f, back)
 	if err != nil {
@@ -170,20 +170,20 @@ func (x *restoration) embedded(ctx context.Context, f io.ReadSeeker, back *stepB
 	if err != nil {
 		return err
 	}
-	old, err := swapStore(dir, built, "replaced")
-	if old != "" {
+	old := timed(dir, "replaced")
+	if natsjournal.Exists(dir) {
 		x.aside = append(x.aside, old)
 	}
-	return err
+	return natsjournal.Replace(dir, built, old)
 }
 
 // vacate takes the directory of the store, which must be empty or may be
 // replaced, for this process.
 func (x *restoration) vacate(ctx context.Context, dir string) (release func(), err error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return func() {}, nil
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
 	}
-	if !x.replace {
+	if !x.replace && natsjournal.Exists(dir) {
 		c := storeConfig(x.cfg, quiet(x.cfg))
 		store, err := natsjournal.Open(ctx, c)
 		if err != nil {
@@ -215,7 +215,7 @@ func (x *restoration) adopt(replace bool) error {
 	if !replace {
 		return fmt.Errorf("the backup is of the gateway with home %s, and %s says %s: questions of another gateway could not be answered here; use its data_dir, or move the file away if this gateway is to take its place", x.header.Home, path, is)
 	}
-	old := besides(path, "replaced")
+	old := timed(x.cfg.DataDir, "home.replaced")
 	if err := os.Rename(path, old); err != nil {
 		return err
 	}
@@ -224,22 +224,23 @@ func (x *restoration) adopt(replace bool) error {
 	return err
 }
 
-// besides names a file or a directory beside another, with the time.
-func besides(path, word string) string {
-	name := path + "." + word + "-" + time.Now().UTC().Format("20060102T150405")
+// timed names a file or a directory that is not there yet, with the time.
+func timed(dir, word string) string {
+	first := filepath.Join(dir, word+"-"+time.Now().UTC().Format("20060102T150405"))
+	name := first
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
-		name = fmt.Sprintf("%s.%s-%s-%d", path, word, time.Now().UTC().Format("20060102T150405"), n)
+		name = fmt.Sprintf("%s-%d", first, n)
 	}
 }
 
-// buildStore makes a store beside the place of the embedded one, and gives
+// buildStore makes a store below the directory of the embedded one, and gives
 // where. After an error nothing is left of it.
 func buildStore(ctx context.Context, cfg *config.Config, now int64, all iter.Seq2[journal.Saved, error]) (dir string, err error) {
 	c := storeConfig(cfg, quiet(cfg))
-	c.Dir = besides(storeDir(cfg), "building")
+	c.Dir = timed(storeDir(cfg), "building")
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(c.Dir))
@@ -251,19 +252,4 @@ func buildStore(ctx context.Context, cfg *config.Config, now int64, all iter.Seq
 	}
 	err = store.Load(ctx, now, all)
 	return c.Dir, errors.Join(err, store.Close(context.WithoutCancel(ctx)))
-}
-
-// swapStore puts a store into the place of another, which is moved aside. It
-// gives where that is.
-func swapStore(dir, built, word string) (old string, err error) {
-	if _, err := os.Lstat(dir); err == nil {
-		old = besides(dir, word)
-		if err := os.Rename(dir, old); err != nil {
-			return "", errors.Join(err, os.RemoveAll(built))
-		}
-	}
-	if err := os.Rename(built, dir); err != nil {
-		return old, fmt.Errorf("%w: the store is in %s; move it to %s by hand before a gateway starts", err, built, dir)
-	}
-	return old, syncDir(filepath.Dir(dir))
 }

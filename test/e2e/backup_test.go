@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -395,11 +396,11 @@ func TestRestoreIsRefused(t *testing.T) {
 	refusedCommand(t, g, "no such file", "restore", "--replace", file+".nowhere")
 	dir := dataDir(t, g)
 	stores := func() int {
-		all, err := filepath.Glob(filepath.Join(dir, "journal*"))
+		all, err := filepath.Glob(filepath.Join(dir, "journal", "*"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(all)
+		return len(slices.DeleteFunc(all, func(name string) bool { return filepath.Base(name) == "lock" }))
 	}
 	if n := stores(); n != 1 {
 		t.Errorf("%d stores after restores that were refused", n)
@@ -497,7 +498,7 @@ func TestRepairedStore(t *testing.T) {
 	if !strings.Contains(out, "lost: answerback-audit") || !strings.Contains(out, "the damaged store is in") {
 		t.Errorf("repair: %s", out)
 	}
-	if left, err := filepath.Glob(filepath.Join(dataDir(t, g), "journal.*")); err != nil || len(left) != 1 || !strings.Contains(left[0], "damaged") {
+	if left, err := filepath.Glob(filepath.Join(dataDir(t, g), "journal", "*-*")); err != nil || len(left) != 1 || !strings.Contains(left[0], "damaged") {
 		t.Errorf("beside the store: %v %v", left, err)
 	}
 	api = newV1(t, g.Again(t))
@@ -507,4 +508,3 @@ func TestRepairedStore(t *testing.T) {
 		}
 	}
 }
-

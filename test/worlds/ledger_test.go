@@ -199,6 +199,17 @@ func (l *ledger) excuse(why string, match func(q *questionNote) bool) {
 	})
 }
 
+// restored notes that a backup was restored: of no question that exists is it
+// known what the gateway remembers. Its person may be asked once more, and the
+// answer may not arrive. What its tool has heard stays true.
+func (l *ledger) restored() {
+	l.change(func() {
+		for _, q := range l.questions {
+			q.excuse = excuseRestored
+		}
+	})
+}
+
 // result notes what a client got at the end of call n.
 func (l *ledger) result(n int, value string) {
 	l.change(func() { l.calls[n].results = append(l.calls[n].results, value) })

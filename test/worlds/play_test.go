@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -525,11 +526,28 @@ func (w *world) end() {
 }
 
 // takeBackup takes a backup from the running gateway.
-func (w *world) takeBackup() error { return nil }
+func (w *world) takeBackup() error {
+	file := filepath.Join(w.site.dir, fmt.Sprintf("backup-%d", w.values.Add(1)))
+	if out, err := w.site.command("backup", "--running", file).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out) // the gateway may have been killed meanwhile
+	}
+	w.backup = file
+	return nil
+}
 
 // restore goes back to the newest backup.
 func (w *world) restore() {
 	w.site.kill()
 	w.book.died()
+	if w.backup == "" {
+		w.trace("   there is no backup")
+		w.start()
+		return
+	}
+	if out, err := w.site.command("restore", "--replace", w.backup).CombinedOutput(); err != nil {
+		w.book.fault("the restore: %v: %s", err, out)
+		return
+	}
+	w.book.restored()
 	w.start()
 }

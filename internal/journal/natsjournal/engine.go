@@ -102,7 +102,7 @@ func stop(s *server.Server) {
 
 // streams is where the server keeps its streams.
 func (e *engine) streams() string {
-	return filepath.Join(e.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	return filepath.Join(files(e.cfg.Dir), server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 }
 
 // streamsOnDisk names the streams that must be there once the server has

@@ -13,17 +13,6 @@ import (
 	"github.com/answerback/answerback/internal/journal"
 )
 
-// Lock takes the directory of an embedded store for this process, so that no
-// gateway can use it, until release is called. The directory may be moved
-// meanwhile. The error says which process has it.
-func Lock(dir string) (release func() error, err error) {
-	f, err := lockDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	return f.Close, nil
-}
-
 // Salvage reads what can be read of a damaged embedded store, in the form in
 // which it can be loaded into another, and tells lost of what cannot. The
 // engine may write to the directory: give it a copy. The sequence ends with an
