@@ -29,6 +29,7 @@ type callNote struct {
 	sent            int      // how often a client sent the call as a new one
 	results         []string // what clients got in the end
 	cancelled       bool
+	forgotten       bool // it was made before a backup was restored
 }
 
 // questionNote is what is known of one question.
@@ -206,6 +207,9 @@ func (l *ledger) restored() {
 	l.change(func() {
 		for _, q := range l.questions {
 			q.excuse = excuseRestored
+		}
+		for _, c := range l.calls {
+			c.forgotten = true
 		}
 	})
 }

@@ -467,6 +467,9 @@ func (w *world) finish(ctx context.Context) {
 			_ = w.repeat(ctx, k) // collects what is there
 		}
 	}
+	// What was owed is answered. A call that a restore forgot began anew with
+	// the last repeat, and its question is not waited for.
+	w.book.excuse(excuseRestored, func(q *questionNote) bool { return q.call.forgotten })
 }
 
 // hears waits for the end of a call whose tool got its answer: its client is
