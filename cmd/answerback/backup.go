@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,10 +175,9 @@ func quiet(cfg *config.Config) *slog.Logger {
 	return newLogger(c, os.Stderr)
 }
 
-// serveBackup serves backups to the gateway's owner. It gives what waits for
-// those under way, once their connections are closed.
+// serveBackup serves backups to the gateway's owner. It gives what lets no more
+// begin and waits for those under way, once their connections are closed.
 func serveBackup(mux *http.ServeMux, g *gateway) (wait func()) {
-	var working sync.WaitGroup
 	slots := make(chan struct{}, maxBackups)
 	mux.HandleFunc("GET "+backupPath, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -189,8 +187,6 @@ func serveBackup(mux *http.ServeMux, g *gateway) (wait func()) {
 			http.Error(w, "too many backups are under way: try again when one has ended", http.StatusServiceUnavailable)
 			return
 		}
-		working.Add(1)
-		defer working.Done()
 		from, ok := journal.SaverOf(g.store)
 		if !ok {
 			http.Error(w, "this gateway keeps nothing (journal.in_memory)", http.StatusConflict)
@@ -204,7 +200,11 @@ func serveBackup(mux *http.ServeMux, g *gateway) (wait func()) {
 		}
 		g.log.Info("backup taken", "records", n.Records())
 	})
-	return working.Wait
+	return func() {
+		for range maxBackups {
+			slots <- struct{}{}
+		}
+	}
 }
 
 // steady is a response whose client must go on reading.

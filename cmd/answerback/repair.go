@@ -84,11 +84,11 @@ func repair(cmd *cobra.Command, cfg *config.Config, ring *seal.Ring) error {
 	if !natsjournal.Exists(dir) {
 		return fmt.Errorf("there is no store in %s", dir)
 	}
-	release, err := natsjournal.Lock(dir)
+	release, err := lockStore(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = release() }()
+	defer release()
 	// The engine changes what it opens, so it is given copies.
 	c := storeConfig(cfg, quiet(cfg))
 	whole, err := onCopy(ctx, &c, dir, func() (bool, error) {
@@ -146,7 +146,7 @@ func counted(all iter.Seq2[journal.Saved, error], n *int) iter.Seq2[journal.Save
 
 // onCopy does something with a copy of a store, which is removed after.
 func onCopy(ctx context.Context, c *natsjournal.Config, dir string, do func() (bool, error)) (ok bool, err error) {
-	c.Dir = timed(dir, "copy")
+	c.Dir = timed(dir, wordCopy)
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	if err := natsjournal.Copy(ctx, dir, c.Dir); err != nil {
 		return false, err

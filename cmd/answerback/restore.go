@@ -163,12 +163,12 @@ func (x *restoration) embedded(ctx context.Context, f io.ReadSeeker, back *stepB
 		return err
 	}
 	defer release()
-	if err := x.adopt(x.replace); err != nil {
-		return err
-	}
 	built, err := buildStore(ctx, x.cfg, x.header.Now, all)
 	if err != nil {
 		return err
+	}
+	if err := x.adopt(x.replace); err != nil {
+		return errors.Join(err, os.RemoveAll(built))
 	}
 	old := timed(dir, "replaced")
 	if natsjournal.Exists(dir) {
@@ -197,12 +197,34 @@ func (x *restoration) vacate(ctx context.Context, dir string) (release func(), e
 			return nil, fmt.Errorf("there is a store in %s: with --replace it is moved aside", dir)
 		}
 	}
+	return lockStore(dir)
+}
+
+// lockStore takes the directory of the store for this process, and removes what
+// a restore or repair that was killed has left there.
+func lockStore(dir string) (release func(), err error) {
 	unlock, err := natsjournal.Lock(dir)
 	if err != nil {
 		return nil, err
 	}
+	for _, word := range []string{wordBuilding, wordCopy} {
+		left, err := filepath.Glob(filepath.Join(dir, word+"-*"))
+		for _, path := range left {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+		if err != nil {
+			return nil, errors.Join(err, unlock())
+		}
+	}
 	return func() { _ = unlock() }, nil
 }
+
+// The directories below that of the store in which something is made that is
+// of no use when it is not finished.
+const (
+	wordBuilding = "building"
+	wordCopy     = "copy"
+)
 
 // adopt gives this gateway the home of the backup, so that the questions in it
 // are its own.
@@ -240,7 +262,7 @@ func timed(dir, word string) string {
 // where. After an error nothing is left of it.
 func buildStore(ctx context.Context, cfg *config.Config, now int64, all iter.Seq2[journal.Saved, error]) (dir string, err error) {
 	c := storeConfig(cfg, quiet(cfg))
-	c.Dir = timed(storeDir(cfg), "building")
+	c.Dir = timed(storeDir(cfg), wordBuilding)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(c.Dir))

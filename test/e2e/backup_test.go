@@ -318,6 +318,43 @@ func TestRestoredToldCallIsNotGivenOutAgain(t *testing.T) {
 	}
 }
 
+// A call waited for an account when the backup was taken, and was sent after
+// it. After a restore it is not sent again, not even when its person connects:
+// its question has ended, and its client is told that the outcome is unknown.
+func TestRestoredCallThatWaitedForAnAccountIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	b := newAsker(t)
+	w := &waiting{t: t, path: "/one", tool: "echo", killed: true}
+	w.g = guard(t, durable+"limits: { drain: 0s }\n", "  one: { url: "+keyed(t, b, "anns-key")+", grant: { kind: key } }\n")
+	call := `{"name":"echo","arguments":{}`
+	c := w.client(nil)
+	m := c.Modern("1", "tools/call", call+"}", linksOnly).Final()
+	state, link := member(m, m.Result, "requestState"), linkAsked(t, m)
+	again := func(id string) wire.Message {
+		return w.client(c).Modern(id, "tools/call", call+`,"requestState":`+state+`,"inputResponses":{"q1":{"action":"accept"}}}`, linksOnly).Final()
+	}
+	file := backedUp(t, w.g.Gateway)
+	w.connects(w.g.signIn("ann"), link)
+	if m := again("2"); !strings.Contains(string(m.Raw), `"content":[]`) {
+		t.Fatalf("the call: %s", m.Raw)
+	}
+	w.g.Gateway = restored(t, w.g.Gateway, file)
+	w.g.base = strings.TrimSuffix(w.g.Gateway.URL, "/mcp")
+	ann := w.g.signIn("ann")
+	if r := ann.get(link[strings.Index(link, "/asks/"):]); !strings.Contains(r.body, "restored from a backup") {
+		t.Errorf("the page of the question: %d %s", r.status, r.body)
+	}
+	if r := ann.enter("/connect/one", "anns-key"); r.status != http.StatusOK && r.status != http.StatusSeeOther {
+		t.Errorf("connecting again: %d %s", r.status, r.body)
+	}
+	if m := again("3"); !strings.Contains(string(m.Raw), "restored from a backup") {
+		t.Errorf("the client that comes back: %s", m.Raw)
+	}
+	if n := b.Count("tools/call"); n != 1 {
+		t.Errorf("the call was sent %d times", n)
+	}
+}
+
 // A secret that a program may have collected after the backup cannot be
 // collected after a restore.
 func TestRestoredSecretIsNotCollectedAgain(t *testing.T) {
