@@ -16,7 +16,7 @@ const (
 	bodyFormat = 2
 	headerSize = 2
 	// flagRestored is in the second byte of the header, beside the delivery: the
-	// body comes from a backup, and was not written since.
+	// ask comes from a backup, and has not ended since.
 	flagRestored = 0x80
 )
 
@@ -32,8 +32,8 @@ func StepBack(stored []byte) []byte {
 	return marked
 }
 
-// steppedBack reports whether a stored body was restored from a backup, and
-// not written since.
+// steppedBack reports whether the ask of a stored body was restored from a
+// backup, and has not ended since.
 func steppedBack(stored []byte) bool {
 	return len(stored) >= headerSize && stored[1]&flagRestored != 0
 }

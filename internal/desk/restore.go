@@ -29,7 +29,7 @@ type Stored struct {
 	Ask    ask.Ask
 	Resume []byte
 	Open   bool // it has not ended
-	// Restored means that it comes from a backup, and was not stored since: what
+	// Restored means that it comes from a backup, and has not ended since: what
 	// became of it after the backup is not known.
 	Restored bool
 }

@@ -200,12 +200,12 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 // told to call again, because its result may have been given out, and the next
 // call of the same kind would get it.
 func past(group []desk.Stored, threads []thread) bool {
-	restored, unsafe := false, false
 	for i, s := range group {
-		restored = restored || s.Restored
-		unsafe = unsafe || !s.Open || s.Ask.Kind == ask.Connect || threads[i].Told
+		if s.Restored && (!s.Open || s.Ask.Kind == ask.Connect || threads[i].Told) {
+			return true
+		}
 	}
-	return restored && unsafe
+	return false
 }
 
 // sameCall reports whether two threads can be of the same call.
