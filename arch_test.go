@@ -57,6 +57,10 @@ var importRules = []importRule{
 		why: "a start counts its lives and lists its failures before there is anything else",
 	},
 	{
+		in: []string{"internal/backup"}, ours: []string{"internal/backup", "internal/journal", "internal/seal"},
+		why: "a backup holds records, whatever they mean",
+	},
+	{
 		in: []string{"internal/identity"}, ours: []string{"ask", "internal/identity", "internal/glob", "internal/secret"},
 		why: "who somebody is does not depend on what they want",
 	},

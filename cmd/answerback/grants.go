@@ -50,7 +50,7 @@ func newGrantsCmd() *cobra.Command {
 	}
 	list := newGrantsListCmd()
 	cmd.RunE = list.RunE // by itself the command lists
-	cmd.AddCommand(list, newGrantsRevokeCmd(), newGrantsResealCmd())
+	cmd.AddCommand(list, newGrantsRevokeCmd(), newGrantsConfirmCmd(), newGrantsResealCmd())
 	return cmd
 }
 
@@ -221,6 +221,10 @@ func serveGrants(mux *http.ServeMux, g *grant.Grants) {
 	handle("DELETE "+grantsPath, func(ctx context.Context, who ask.Principal, q url.Values) (any, error) {
 		told, err := g.Revoke(ctx, who, q.Get("backend"))
 		return grantRevoked{told}, err
+	})
+	handle("POST "+grantsPath+"/confirm", func(ctx context.Context, who ask.Principal, q url.Values) (any, error) {
+		n, err := g.Confirm(ctx, who, q.Get("backend"))
+		return grantsConfirmed{n}, err
 	})
 	handle("POST "+grantsPath+"/reseal", func(ctx context.Context, _ ask.Principal, _ url.Values) (any, error) { return g.Reseal(ctx) })
 }

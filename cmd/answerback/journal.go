@@ -25,7 +25,7 @@ func newJournalCmd() *cobra.Command {
 		Use: "journal", Short: "Look after what the gateway keeps", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAsideCmd())
+	cmd.AddCommand(newAsideCmd(), newJournalCheckCmd(), newJournalRepairCmd())
 	return cmd
 }
 

@@ -39,7 +39,7 @@ func newRootCmd() *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringP("config", "c", "", "configuration file (default: $ANSWERBACK_CONFIG, ./answerback.yaml, or answerback/config.yaml in $XDG_CONFIG_HOME)")
-	root.AddCommand(newServeCmd(), newStdioCmd(), newCheckCmd(), newDoctorCmd(), newAuditCmd(), newAsksCmd(), newGrantsCmd(), newJournalCmd(), newSigninCmd(), newDemoCmd(), newVersionCmd())
+	root.AddCommand(newServeCmd(), newStdioCmd(), newCheckCmd(), newDoctorCmd(), newAuditCmd(), newAsksCmd(), newGrantsCmd(), newJournalCmd(), newBackupCmd(), newRestoreCmd(), newSigninCmd(), newDemoCmd(), newVersionCmd())
 	strictUsage(root)
 	return root
 }

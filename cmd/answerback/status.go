@@ -34,6 +34,7 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	mux.Handle("/status", g.ledger)
 	mux.Handle("GET "+auditPath, observe.Export(g.store, log))
 	serveAside(mux, g.aside)
+	backups := serveBackup(mux, g)
 	if g.accounts != nil {
 		serveGrants(mux, g.accounts.Grants)
 	}
@@ -55,6 +56,7 @@ func serveStatus(dataDir string, g *gateway, d *doors, log *slog.Logger) (stop f
 	return func() {
 		_ = server.Close()
 		<-done
+		backups()
 	}
 }
 

@@ -23,22 +23,31 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (journ
 		log.Warn("nothing is kept across a restart (journal.in_memory)")
 		return forgetful()
 	}
+	store, err := natsjournal.Open(ctx, storeConfig(cfg, log))
+	if err != nil {
+		return nil, storeProblem(cfg, err)
+	}
+	return store, nil
+}
+
+// storeDir is where an embedded store is.
+func storeDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "journal") }
+
+// storeConfig says which store the configuration means, where it is not one in
+// memory.
+func storeConfig(cfg *config.Config, log *slog.Logger) natsjournal.Config {
 	c := natsjournal.Defaults()
 	c.Log = log
 	c.AuditAge, c.AuditBytes = cfg.Audit.Keep, int64(cfg.Audit.MaxBytes)
 	j := cfg.Journal
 	if j.URL == "" {
-		c.Dir, c.MaxStore = filepath.Join(cfg.DataDir, "journal"), int64(j.MaxBytes)
+		c.Dir, c.MaxStore = storeDir(cfg), int64(j.MaxBytes)
 	} else {
 		c.URL, c.Replicas = j.URL, j.Replicas
 		c.CAFile, c.CertFile, c.KeyFile = j.CAFile, j.CertFile, j.KeyFile
 		c.NKeyFile, c.CredentialsFile = j.NKeyFile, j.CredentialsFile
 	}
-	store, err := natsjournal.Open(ctx, c)
-	if err != nil {
-		return nil, storeProblem(cfg, err)
-	}
-	return store, nil
+	return c
 }
 
 // forgetful is the record of a gateway that ends with its one client, or is

@@ -198,3 +198,17 @@ func TestAQuestionThatWasSetAsideExpires(t *testing.T) {
 		closeKit(t, next)
 	})
 }
+
+// A group of which fewer asks came back than it has is set aside whole: which
+// asker belongs to which ask is not known.
+func TestAGroupThatCameBackInPartIsSetAside(t *testing.T) {
+	k := newKit(t, nil)
+	waitsOn(k, "bad")
+	waitsOn(k, "bad")
+	closeKit(t, k)
+	next, list := start(t, k.store, func(ctx context.Context, group []Stored) []Revived { return waitsAll(ctx, group)[:1] })
+	defer closeKit(t, next)
+	if all := list.All(); len(all) != 1 || len(all[0].Asks) != 2 || !strings.Contains(all[0].Reason, "1 of 2 asks were taken up") {
+		t.Errorf("set aside: %+v", all)
+	}
+}

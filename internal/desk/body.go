@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/answerback/answerback/ask"
@@ -14,7 +15,28 @@ const (
 	// or its meaning.
 	bodyFormat = 2
 	headerSize = 2
+	// flagRestored is in the second byte of the header, beside the delivery: the
+	// ask comes from a backup, and has not ended since.
+	flagRestored = 0x80
 )
+
+// StepBack gives a stored body as a backup is restored with: marked, so that
+// nothing that may have happened after the backup is done a second time. What
+// is too short to be a body stays as it is.
+func StepBack(stored []byte) []byte {
+	if len(stored) < headerSize {
+		return stored
+	}
+	marked := bytes.Clone(stored)
+	marked[1] |= flagRestored
+	return marked
+}
+
+// steppedBack reports whether the ask of a stored body was restored from a
+// backup, and has not ended since.
+func steppedBack(stored []byte) bool {
+	return len(stored) >= headerSize && stored[1]&flagRestored != 0
+}
 
 // body is what is stored about an ask, beside its id.
 type body struct {
@@ -144,7 +166,7 @@ func told(id string, stored []byte) (bool, error) {
 	if len(stored) < headerSize {
 		return false, fmt.Errorf("the stored ask %s cannot be read: %w", id, errBody)
 	}
-	return stored[1] != 0, nil
+	return stored[1]&^flagRestored != 0, nil
 }
 
 // unseal is the reverse of seal.

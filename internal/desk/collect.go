@@ -44,6 +44,9 @@ func (d *Desk) Collect(ctx context.Context, id string, who Viewer, surface strin
 		if err != nil {
 			return View{}, err
 		}
+		if steppedBack(r.Body) {
+			return View{}, errMayBeCollected
+		}
 		if doubt == nil || !bytes.Equal(r.Body, doubt) {
 			given = b.view()
 			rest, err := take(given)
@@ -71,6 +74,10 @@ func (d *Desk) Collect(ctx context.Context, id string, who Viewer, surface strin
 	}
 	return View{}, journal.Refusal(failed)
 }
+
+// errMayBeCollected refuses to give out what may have been given out after the
+// backup from which the store was restored.
+var errMayBeCollected = ask.Errorf(ask.Collected, "The gateway was restored from a backup. The result may have been collected after the backup was taken, and is given out once.")
 
 // collected seals a body whose answer was replaced by rest. The collector is
 // the asker, so the outcome counts as delivered.

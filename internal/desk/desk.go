@@ -113,6 +113,8 @@ type entry struct {
 	group  string // the asker's; never modified
 	resume []byte // the asker's handle, from the store; nil for a new ask
 	open   bool   // it had not ended when it was restored
+	// steppedBack means that it was read from a backup that was restored.
+	steppedBack bool
 	// taken is closed once ways and asker are there; nil where they were from
 	// the start.
 	taken chan struct{}

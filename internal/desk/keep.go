@@ -91,6 +91,11 @@ func (d *Desk) stored(e *entry, k exchange.Kept) journal.Record {
 	if k.Outcome != nil {
 		r.Settled, r.Keep = true, d.cfg.Keep
 	}
+	if e.steppedBack && (!e.open || k.Outcome == nil) {
+		// An answer of before the backup stays one, and so does a question until
+		// it was answered anew.
+		r.Body = StepBack(r.Body)
+	}
 	return r
 }
 

@@ -29,6 +29,9 @@ type Stored struct {
 	Ask    ask.Ask
 	Resume []byte
 	Open   bool // it has not ended
+	// Restored means that it comes from a backup, and has not ended since: what
+	// became of it after the backup is not known.
+	Restored bool
 }
 
 // Revived is what became of its asker.
@@ -147,7 +150,7 @@ func (d *Desk) putBack(r journal.Record, known *words) (e *entry) {
 		if err != nil {
 			return err
 		}
-		e = &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept)}
+		e = &entry{ask: b.ask, group: b.group, resume: b.resume, rev: r.Rev, open: b.kept.Outcome == nil, taken: make(chan struct{}), state: exchange.Restore(b.kept), steppedBack: steppedBack(r.Body)}
 		return nil
 	})
 	if err != nil || e == nil {
@@ -189,7 +192,7 @@ func (d *Desk) reviveGroup(name string, group []*entry, revive Revive) (lost []o
 	slices.SortFunc(group, older)
 	stored := make([]Stored, len(group))
 	for i, e := range group {
-		stored[i] = Stored{Ask: e.ask, Resume: e.resume, Open: e.open}
+		stored[i] = Stored{Ask: e.ask, Resume: e.resume, Open: e.open, Restored: e.steppedBack}
 	}
 	plant.Kill("restore.revive.before")
 	revived, err := d.takeUp(name, stored, revive)

@@ -49,6 +49,37 @@ func Raise(ctx context.Context, shelf journal.Shelf, home string) (uint64, error
 	return 0, fmt.Errorf("the epoch of this gateway cannot be stored: %w", err)
 }
 
+// stepBack is by how much an epoch is raised when a backup is restored: more
+// than the number of starts between a backup and its restore.
+const stepBack = 1 << 12
+
+// StepBack gives the record of a home as a backup is restored with: its epoch
+// is beyond every one that the home can have reached since the backup. The
+// start that follows raises it once more.
+func StepBack(value []byte) ([]byte, error) {
+	record := make(map[string]json.RawMessage)
+	now, _, err := read(value, &record)
+	if err != nil {
+		return nil, err
+	}
+	record[memberEpoch], record[memberBy] = fmt.Appendf(nil, "%d", now+stepBack), fmt.Appendf(nil, "%q", rand.Text())
+	return json.Marshal(record)
+}
+
+// Current gives the epoch of a home, 0 for a home that was never started.
+func Current(ctx context.Context, shelf journal.Shelf, home string) (uint64, error) {
+	item, err := shelf.Get(ctx, home)
+	if errors.Is(err, journal.NotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	record := make(map[string]json.RawMessage)
+	now, _, err := read(item.Value, &record)
+	return now, err
+}
+
 // The members of the record that are known here.
 const (
 	memberEpoch = "epoch"

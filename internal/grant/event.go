@@ -26,6 +26,7 @@ const (
 	Refreshed EventKind = "grant_refreshed"
 	Lost      EventKind = "grant_lost"
 	Revoked   EventKind = "grant_revoked"
+	Confirmed EventKind = "grant_confirmed"
 	Denied    EventKind = "connect_refused" // somebody came back with what is not theirs, or is no answer
 )
 

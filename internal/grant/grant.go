@@ -18,9 +18,13 @@ import (
 
 // The shelves on which everything is kept.
 const (
-	shelfGrants  = "grants"
-	shelfClients = "grant-clients"
-	shelfFlows   = "grant-flows"
+	ShelfGrants  = "grants"
+	ShelfClients = "grant-clients"
+	ShelfFlows   = "grant-flows"
+
+	shelfGrants  = ShelfGrants
+	shelfClients = ShelfClients
+	shelfFlows   = ShelfFlows
 )
 
 // Kind is how somebody lets the gateway use a backend in their name.
@@ -241,6 +245,7 @@ const (
 	Interrupted Reason = "refresh_interrupted" // the gateway ended in the middle of a refresh
 	Moved       Reason = "moved"               // the backend, its authorization server or the gateway's id there has changed
 	MoreScopes  Reason = "more_scopes"         // what they agreed to is not enough
+	Suspended   Reason = "suspended"           // the store was restored from a backup, and nobody confirmed it since
 )
 
 var words = map[Reason]string{
@@ -251,6 +256,7 @@ var words = map[Reason]string{
 	Interrupted: "lost its connection while it was being renewed",
 	Moved:       "has changed how it is signed in to",
 	MoreScopes:  "needs more access than you gave it",
+	Suspended:   "is suspended since the gateway was restored from a backup",
 }
 
 func (n *Needed) Error() string { return n.Unwrap().Error() }

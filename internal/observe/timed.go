@@ -127,6 +127,9 @@ func (t *timed) Watch(ctx context.Context, home string, wake func(journal.Wake))
 	return stop, err
 }
 
+// Unwrap gives the journal that is measured.
+func (t *timed) Unwrap() journal.Journal { return t.Journal }
+
 func (t *timed) Shelf(name string) journal.Shelf {
 	s := t.shelf
 	s.Shelf = t.Journal.Shelf(name)

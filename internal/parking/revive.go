@@ -62,7 +62,7 @@ func (l *Lot) Revive(t Terms, created time.Time, places []Place) (*Call, []*Offe
 // who is told so.
 func (pk *Call) Lost(why *ask.Error) {
 	pk.result.Err, pk.over = why, true
-	if pk.told {
+	if pk.told && why.Code != ask.OutcomeUnknown {
 		pk.result.Err = lostWork(why)
 	}
 	close(pk.done)

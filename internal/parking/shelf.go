@@ -52,7 +52,9 @@ const keepTime = 5 * time.Second
 
 // toldShelf is where the calls of a home are whose clients were told to call
 // again.
-func (l *Lot) toldShelf() string { return "told." + l.home }
+func (l *Lot) toldShelf() string { return toldPrefix + l.home }
+
+const toldPrefix = "told."
 
 // shelf is under what the call's response is kept.
 func (pk *Call) shelf() string {

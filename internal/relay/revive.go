@@ -146,7 +146,14 @@ func (u *unreadable) Error() string {
 
 func (u *unreadable) Unwrap() error { return u.cause }
 
+// errRestored is how a question ends that comes from a backup, where its call
+// may have gone on after the backup was taken.
+var errRestored = ask.Errorf(ask.OutcomeUnknown, "The gateway was restored from a backup. It is not known whether the call in which this was asked went on after the backup was taken, so nothing is sent to its server a second time.")
+
 func lostCall(cause error) *ask.Error {
+	if errors.Is(cause, errRestored) {
+		return errRestored
+	}
 	return ask.Wrap(ask.BackendLost, "The gateway was restarted, and the call in which this was asked could not be taken up again.", cause)
 }
 
@@ -174,7 +181,7 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 	if err != nil || msg.Kind != wire.Request {
 		return &unreadable{"the request kept with ask " + first.ID + " cannot be read", err}
 	}
-	x := &revival{relay: r, entry: e, first: first, open: group[0].Open, msg: &msg, threads: threads, handles: handles}
+	x := &revival{relay: r, entry: e, first: first, open: group[0].Open, past: past(group, threads), msg: &msg, threads: threads, handles: handles}
 	if threads[0].Parked != "" {
 		err = x.parked(group, revived)
 	} else {
@@ -186,6 +193,21 @@ func (r *Relay) revive(clients Returning, group []desk.Stored, revived []desk.Re
 	return lostCall(err)
 }
 
+// past reports whether the call of a restored backup must not be taken up. A
+// call that waits for a person to answer anew is. One with an answer is not,
+// because the answer may have been delivered after the backup; nor is one that
+// waits for an account, because it may have been sent; nor one whose client was
+// told to call again, because its result may have been given out, and the next
+// call of the same kind would get it.
+func past(group []desk.Stored, threads []thread) bool {
+	for i, s := range group {
+		if s.Restored && (!s.Open || s.Ask.Kind == ask.Connect || threads[i].Told) {
+			return true
+		}
+	}
+	return false
+}
+
 // sameCall reports whether two threads can be of the same call.
 func (t *thread) sameCall(o *thread) bool {
 	return t.Who == o.Who && bytes.Equal(t.Message, o.Message) && t.Name == o.Name && t.Parked == o.Parked && t.At == o.At && bytes.Equal(t.Mark, o.Mark)
@@ -195,9 +217,12 @@ func (t *thread) sameCall(o *thread) bool {
 // share.
 func (x *revival) resume(hello contract.Hello, sink contract.Sink) (*contract.Resumed, error) {
 	for _, h := range x.handles {
-		if h == nil {
+		if h == nil && !x.past {
 			return nil, ask.Errorf(ask.BackendLost, "Backend "+x.entry.Backend.Name()+" cannot take a call up again after a restart.")
 		}
+	}
+	if x.past {
+		return nil, errRestored
 	}
 	take := x.entry.Backend.Resume
 	if x.first.Kind == ask.Connect {
@@ -225,6 +250,7 @@ type revival struct {
 	entry   *Entry
 	first   ask.Ask // of its asks
 	open    bool    // that one is
+	past    bool    // it may have gone on after the backup that it comes from
 	msg     *wire.Message
 	threads []thread
 	handles [][]byte

@@ -36,9 +36,10 @@ const (
 	Agent   Purpose = "agent-task"    // the id of a task of an A2A client
 	Form    Purpose = "form"          // the token of a form on a page
 	Signin  Purpose = "sign-in"       // the record of a sign-in at a browser
+	Backup  Purpose = "backup"        // a backup of the store
 )
 
-var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent, Form, Signin}
+var purposes = [...]Purpose{Ask, Session, Event, State, Task, Resume, Secret, Cursor, Audit, File, Call, Agent, Form, Signin, Backup}
 
 // KeySize is the number of bytes of each key of a ring.
 const KeySize = 32

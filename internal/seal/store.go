@@ -39,6 +39,24 @@ func Open(dir string) (*Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key ring: %w", err)
 	}
+	return parseRing(path, text)
+}
+
+// OpenExisting is Open for what needs a ring that was used before: it makes
+// none.
+func OpenExisting(dir string) (*Ring, error) {
+	path := filepath.Join(dir, keysFile)
+	text, err := readPrivate(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("key ring: there is no file %s: put the one of the gateway there; without it nothing that the gateway has sealed can be opened", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("key ring: %w", err)
+	}
+	return parseRing(path, text)
+}
+
+func parseRing(path string, text []byte) (*Ring, error) {
 	keys, err := parseKeys(text)
 	if err != nil {
 		return nil, fmt.Errorf("key ring %s: %w", path, err)
@@ -84,16 +102,38 @@ func RandomHome() Home { return Home(randomBytes(homeSize)) }
 // OpenHome reads the home of the gateway from the file home in dir, which it
 // makes at first use. Its file is guarded like the key ring's.
 func OpenHome(dir string) (Home, error) {
-	path := filepath.Join(dir, homeFile)
-	text, err := readOrCreate(path, func() []byte {
-		return []byte(RandomHome().String() + "\n")
-	})
+	return openHome(HomeFile(dir), RandomHome())
+}
+
+// AdoptHome is OpenHome, but makes the file with the given home where there is
+// none.
+func AdoptHome(dir, home string) (Home, error) {
+	h, err := parseHome([]byte(home))
+	if err != nil {
+		return Home{}, fmt.Errorf("gateway home: %q is not %d hexadecimal digits", home, 2*homeSize)
+	}
+	return openHome(HomeFile(dir), h)
+}
+
+// HomeFile is the file of a gateway's home.
+func HomeFile(dir string) string { return filepath.Join(dir, homeFile) }
+
+func openHome(path string, otherwise Home) (Home, error) {
+	text, err := readOrCreate(path, func() []byte { return []byte(otherwise.String() + "\n") })
 	if err != nil {
 		return Home{}, fmt.Errorf("gateway home: %w", err)
 	}
+	h, err := parseHome(text)
+	if err != nil {
+		return Home{}, fmt.Errorf("gateway home: %s does not hold %d hexadecimal digits: restore it from a backup, or remove it to give this gateway a new home", path, 2*homeSize)
+	}
+	return h, nil
+}
+
+func parseHome(text []byte) (Home, error) {
 	b, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(b) != homeSize || Home(b) == (Home{}) {
-		return Home{}, fmt.Errorf("gateway home: %s does not hold %d hexadecimal digits: restore it from a backup, or remove it to give this gateway a new home", path, 2*homeSize)
+		return Home{}, errors.New("not a home")
 	}
 	return Home(b), nil
 }

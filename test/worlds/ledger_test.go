@@ -29,6 +29,7 @@ type callNote struct {
 	sent            int      // how often a client sent the call as a new one
 	results         []string // what clients got in the end
 	cancelled       bool
+	forgotten       bool // it was made before a backup was restored
 }
 
 // questionNote is what is known of one question.
@@ -199,6 +200,20 @@ func (l *ledger) excuse(why string, match func(q *questionNote) bool) {
 			if q.excuse == "" && len(q.heard) == 0 && match(q) {
 				q.excuse = why
 			}
+		}
+	})
+}
+
+// restored notes that a backup was restored: of no question that exists is it
+// known what the gateway remembers. Its person may be asked once more, and the
+// answer may not arrive. What its tool has heard stays true.
+func (l *ledger) restored() {
+	l.change(func() {
+		for _, q := range l.questions {
+			q.excuse = excuseRestored
+		}
+		for _, c := range l.calls {
+			c.forgotten = true
 		}
 	})
 }

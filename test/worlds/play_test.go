@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -469,6 +470,9 @@ func (w *world) finish(ctx context.Context) {
 			_ = w.repeat(ctx, k) // collects what is there
 		}
 	}
+	// What was owed is answered. A call that a restore forgot began anew with
+	// the last repeat, and its question is not waited for.
+	w.book.excuse(excuseRestored, func(q *questionNote) bool { return q.call.forgotten })
 }
 
 // hears waits for the end of a call whose tool got its answer: its client is
@@ -535,11 +539,28 @@ func (w *world) end() {
 }
 
 // takeBackup takes a backup from the running gateway.
-func (w *world) takeBackup() error { return nil }
+func (w *world) takeBackup() error {
+	file := filepath.Join(w.site.dir, fmt.Sprintf("backup-%d", w.values.Add(1)))
+	if out, err := w.site.command("backup", "--running", file).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out) // the gateway may have been killed meanwhile
+	}
+	w.backup = file
+	return nil
+}
 
 // restore goes back to the newest backup.
 func (w *world) restore() {
 	w.site.kill()
 	w.book.died()
+	if w.backup == "" {
+		w.trace("   there is no backup")
+		w.start()
+		return
+	}
+	if out, err := w.site.command("restore", "--replace", w.backup).CombinedOutput(); err != nil {
+		w.book.fault("the restore: %v: %s", err, out)
+		return
+	}
+	w.book.restored()
 	w.start()
 }

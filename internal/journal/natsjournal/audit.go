@@ -53,16 +53,27 @@ func (j *Journal) ReadAudit(ctx context.Context, from uint64) iter.Seq2[journal.
 				yield(journal.Entry{}, err)
 				return
 			}
-			p := reader{b: m.frame.payload}
-			for range p.uvarint() {
-				data := p.bytes(p.uvarint())
-				if p.bad {
-					yield(journal.Entry{}, corrupt("entry "+strconv.FormatUint(m.seq, 10)+" of the audit cannot be used", errShort))
+			for e, err := range entries(&m) {
+				if !yield(e, err) || err != nil {
 					return
 				}
-				if !yield(journal.Entry{Pos: m.seq, At: m.at, Data: data}, nil) {
-					return
-				}
+			}
+		}
+	}
+}
+
+// entries gives the entries of one message of the audit, up to the first error.
+func entries(m *stored) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) {
+		p := reader{b: m.frame.payload}
+		for range p.uvarint() {
+			data := p.bytes(p.uvarint())
+			if p.bad {
+				yield(journal.Entry{}, corrupt("entry "+strconv.FormatUint(m.seq, 10)+" of the audit cannot be used", errShort))
+				return
+			}
+			if !yield(journal.Entry{Pos: m.seq, At: m.at, Data: data}, nil) {
+				return
 			}
 		}
 	}

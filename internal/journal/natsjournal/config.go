@@ -50,6 +50,8 @@ type Config struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 
+	// damage is the engine's.
+	damage func(stream string, problem error)
 	// slack is for how long the engine keeps a record after the moment from
 	// which it counts no more: more than clocks of the store can differ.
 	slack time.Duration

@@ -22,6 +22,9 @@ const maxPayload = 1 << 20
 type engine struct {
 	cfg  *Config
 	lock *os.File
+	// damage is told of what cannot be read, where not nil; else that ends the
+	// start.
+	damage func(stream string, problem error)
 
 	mu     sync.Mutex
 	server *server.Server // nil while it is stopped
@@ -36,7 +39,7 @@ func startEngine(cfg *Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{cfg: cfg, lock: lock}
+	e := &engine{cfg: cfg, lock: lock, damage: cfg.damage}
 	if err := e.start(); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -99,7 +102,7 @@ func stop(s *server.Server) {
 
 // streams is where the server keeps its streams.
 func (e *engine) streams() string {
-	return filepath.Join(e.cfg.Dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	return filepath.Join(files(e.cfg.Dir), server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 }
 
 // streamsOnDisk names the streams that must be there once the server has
@@ -127,13 +130,20 @@ func (e *engine) recovered(s *server.Server, names []string) error {
 	there := map[string]bool{}
 	for _, d := range account.Streams {
 		if lost := d.State.Lost; lost != nil && len(lost.Msgs) > 0 {
-			return corrupt(fmt.Sprintf("%s has lost %d messages to damage: restore the store from a backup", e.path(d.Name), len(lost.Msgs)), nil)
+			err := corrupt(fmt.Sprintf("%s has lost %d messages to damage: restore the store from a backup", e.path(d.Name), len(lost.Msgs)), nil)
+			if e.damage == nil {
+				return err
+			}
+			e.damage(d.Name, fmt.Errorf("%d messages are lost to damage, and it is not known whose they were", len(lost.Msgs)))
 		}
 		there[d.Name] = true
 	}
 	for _, name := range names {
 		if !there[name] {
-			return corrupt(e.path(name)+" is damaged and cannot be read: restore the store from a backup", nil)
+			if e.damage == nil {
+				return corrupt(e.path(name)+" is damaged and cannot be read: restore the store from a backup", nil)
+			}
+			e.damage(name, errors.New("it is damaged and cannot be read: all that it held is lost"))
 		}
 	}
 	return nil

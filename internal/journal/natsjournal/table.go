@@ -43,6 +43,7 @@ type write struct {
 	expires int64 // from when on readers find nothing; 0 for an end
 	open    bool  // an ask that is open: the engine does not remove it
 	payload []byte
+	least   int64 // of what a backup has: until when it must stay at least
 
 	// These are set by date.
 	until  int64
@@ -54,7 +55,7 @@ type write struct {
 // so that the rule holds for every write: no version may be removed before
 // those that it replaced are over.
 func (w *write) date(now int64, slack time.Duration) {
-	w.until = plant.Instead(plant.ShortLife, w.expires, journal.Until(w.old, w.expires))
+	w.until = plant.Instead(plant.ShortLife, w.expires, max(journal.Until(w.old, w.expires), w.least))
 	if w.kind == kindMark || w.kind == kindClock {
 		return // they are replaced and never read as records
 	}

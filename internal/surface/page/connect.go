@@ -139,6 +139,7 @@ var whyConnect = map[grant.Reason]string{
 	grant.Expired:     "It was connected before, and the connection is too old.",
 	grant.Rejected:    "It was connected before, and is not accepted any more.",
 	grant.Withdrawn:   "It was connected before, and the access was ended.",
+	grant.Suspended:   "It was connected before, and is suspended: the gateway was restored from a backup.",
 	grant.Interrupted: "It was connected before, and the connection was lost while it was being renewed.",
 	grant.Moved:       "It was connected before, and how it is signed in to has changed.",
 	grant.MoreScopes:  "It is connected, and needs more access than you gave it.",
