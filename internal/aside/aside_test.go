@@ -43,18 +43,18 @@ func open(t *testing.T, store journal.Journal, home string) *kit {
 	return k
 }
 
-var broken = errors.New("it is broken")
+var errBroken = errors.New("it is broken")
 
-func fails() error { return broken }
+func fails() error { return errBroken }
 
 func TestWhatFailsTwiceIsLeftAloneUntilItsOperatorSaysSo(t *testing.T) {
 	store := newStore(t)
 	call, other := Thing{Kind: Call, Name: "session/1", Backend: "one", Asks: []string{"a", "b"}}, Thing{Kind: Task, Name: "session/1"}
 	tried := 0
-	counts := func() error { tried++; return broken }
+	counts := func() error { tried++; return errBroken }
 	for start := 1; start <= 4; start++ {
 		k := open(t, store, "home")
-		if err := k.TakeUp(call, counts); err == nil || err.Error() != broken.Error() {
+		if err := k.TakeUp(call, counts); err == nil || err.Error() != errBroken.Error() {
 			t.Errorf("start %d: %v", start, err)
 		}
 		if err := k.TakeUp(other, func() error { return nil }); err != nil {
@@ -109,12 +109,14 @@ func TestAPanicIsAFailureWithAStack(t *testing.T) {
 // passed over.
 func TestListsOfTwoHomes(t *testing.T) {
 	store := newStore(t)
-	one, two := open(t, store, "one"), open(t, store, "two")
+	one := open(t, store, "one")
 	_ = one.TakeUp(Thing{Kind: Ask, Name: "x"}, fails)
 	if _, err := store.Shelf("aside").Put(t.Context(), "one.bad", journal.Rev{}, []byte("garbage"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if one, two = open(t, store, "one"), open(t, store, "two"); len(one.All()) != 1 || len(two.All()) != 0 || !strings.Contains(one.log.String(), "one.bad") {
+	one = open(t, store, "one")
+	two := open(t, store, "two")
+	if len(one.All()) != 1 || len(two.All()) != 0 || !strings.Contains(one.log.String(), "one.bad") {
 		t.Errorf("%+v, %+v", one.All(), two.All())
 	}
 	if it, err := one.Forget(one.All()[0].Key); err != nil || it.Name != "x" || len(one.All()) != 0 {

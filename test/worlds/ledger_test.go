@@ -29,7 +29,6 @@ type callNote struct {
 	sent            int      // how often a client sent the call as a new one
 	results         []string // what clients got in the end
 	cancelled       bool
-	forgotten       bool // it was made before a backup was restored
 }
 
 // questionNote is what is known of one question.
@@ -212,9 +211,6 @@ func (l *ledger) restored() {
 		for _, q := range l.questions {
 			q.excuse = excuseRestored
 		}
-		for _, c := range l.calls {
-			c.forgotten = true
-		}
 	})
 }
 
@@ -248,6 +244,8 @@ func (l *ledger) listed(person int, key string, before map[string]bool) {
 			return
 		case q.call.person != person:
 			l.faultLocked("P5: person %d saw question %s of person %d", person, key, q.call.person)
+		case q.excuse == excuseExpired:
+			l.faultLocked("P3: question %s is open long after its deadline", key)
 		case before[key] && q.excuse != excuseRestored:
 			l.faultLocked("revived: question %s was listed again after it had ended (heard %q)", key, q.heard)
 		}

@@ -30,6 +30,7 @@ const (
 	restoreFault = "restore" // the newest backup is restored, and a start
 	backupVerb   = "backup"  // a backup is taken from the running gateway
 	waitFault    = "wait"    // every time to live passes, and a kill
+	armFault     = "arm"     // at=POINT: a kill, and a start of a gateway that dies at a point; for scripts
 )
 
 var (
@@ -56,7 +57,7 @@ func (s step) String() string {
 	return line
 }
 
-func (s step) fault() bool { return slices.Contains(faultVerbs, s.verb) }
+func (s step) fault() bool { return s.verb == armFault || slices.Contains(faultVerbs, s.verb) }
 
 // plan is a world before it is played: who is there, and what happens.
 type plan struct {

@@ -282,7 +282,7 @@ func (w *world) settle(ctx context.Context, k *call, by, action string) error {
 	case "page":
 		ok, err = k.client.owner.onPage(ctx, key, id, action, value)
 	case "api":
-		ok, err = k.client.owner.byAPI(ctx, key, id, action, value)
+		ok, err = w.twice(ctx, k, key, id, action, value)
 	case "terminal":
 		ok, err = k.client.owner.atTerminal(key, id, value)
 	}
@@ -293,6 +293,20 @@ func (w *world) settle(ctx context.Context, k *call, by, action string) error {
 		w.trace("   a second answer to question %s: taken %t, %v", key, again, err)
 	}
 	return err
+}
+
+// twice ends a question through the API, for every second call with two
+// requests at once, as a person who presses twice does.
+func (w *world) twice(ctx context.Context, k *call, key, id, action, value string) (ok bool, err error) {
+	var other sync.WaitGroup
+	if k.n%2 == 0 && action == "accept" {
+		other.Go(func() {
+			_, _ = k.client.owner.byAPI(ctx, key, id, action, w.newValue(key, "twin")) // what it was told is in the ledger
+		})
+	}
+	ok, err = k.client.owner.byAPI(ctx, key, id, action, value)
+	other.Wait()
+	return ok, err
 }
 
 // repeat makes a call again that ended with the words to call again. Where its
@@ -361,9 +375,10 @@ func (w *world) connect(ctx context.Context, k *call) error {
 // fault plays a fault.
 func (w *world) fault(ctx context.Context, s step) {
 	switch s.verb {
-	case killFault:
+	case killFault, armFault:
 		w.site.kill()
 		w.book.died()
+		w.site.point = s.args["at"]
 		w.start()
 	case cutFault:
 		w.site.cut(w.rng)
@@ -418,16 +433,22 @@ func (w *world) wait(ctx context.Context) {
 		return
 	}
 	w.book.excuse(excuseExpired, func(q *questionNote) bool { return len(q.acked) == 0 })
+	w.look(ctx, "after its deadline")
 	w.site.kill()
 	w.book.died()
 	w.start()
 	if len(w.faults()) > 0 {
 		return
 	}
+	w.look(ctx, "after a wait")
+}
+
+// look has everybody open their list: nothing that is over may be in it.
+func (w *world) look(ctx context.Context, when string) {
 	for _, p := range w.people {
 		limited, cancel := bounded(ctx)
 		if _, err := p.list(limited); err != nil {
-			w.book.fault("the list of person %d after a wait: %v", p.number, err)
+			w.book.fault("the list of person %d %s: %v", p.number, when, err)
 		}
 		cancel()
 	}
@@ -441,12 +462,29 @@ const quiet = 15 * time.Second
 func (w *world) finish(ctx context.Context) {
 	w.trace("== finish")
 	w.book.change(func() { w.closing = true })
+	if !w.settleOwed(ctx) {
+		return // check says what is missing
+	}
+	for _, n := range slices.Sorted(maps.Keys(w.calls)) {
+		k := w.calls[n]
+		if w.hears(ctx, k); k.wasTold() {
+			_ = w.repeat(ctx, k) // collects what is there
+		}
+	}
+	// A repeated call whose result is not kept any more was a new one, with a
+	// question of its own.
+	w.settleOwed(ctx)
+}
+
+// settleOwed has people answer what is owed, until nothing is. It is false where
+// nothing moves any more, or a promise is broken.
+func (w *world) settleOwed(ctx context.Context) bool {
 	give := time.NewTimer(quiet)
 	defer give.Stop()
 	for before := ""; ; {
 		owed, _ := w.book.owed()
 		if len(owed) == 0 {
-			break
+			return true
 		}
 		if now := strings.Join(owed, " "); now != before {
 			before = now
@@ -456,23 +494,14 @@ func (w *world) finish(ctx context.Context) {
 			w.answerOwed(ctx, key)
 		}
 		if len(w.faults()) > 0 {
-			return
+			return false
 		}
 		select {
 		case <-w.soon():
 		case <-give.C:
-			return // check says what is missing
+			return false
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(w.calls)) {
-		k := w.calls[n]
-		if w.hears(ctx, k); k.wasTold() {
-			_ = w.repeat(ctx, k) // collects what is there
-		}
-	}
-	// What was owed is answered. A call that a restore forgot began anew with
-	// the last repeat, and its question is not waited for.
-	w.book.excuse(excuseRestored, func(q *questionNote) bool { return q.call.forgotten })
 }
 
 // hears waits for the end of a call whose tool got its answer: its client is

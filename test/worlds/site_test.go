@@ -45,6 +45,7 @@ type site struct {
 	extra int    // reloads so far
 	yaml  string // the configuration without what reloads add
 	bug   string // planted in the gateway; "" for none
+	point string // at which the next gateway dies; "" for nowhere
 
 	mu     sync.Mutex
 	now    *process
@@ -117,7 +118,7 @@ func (s *site) configure() {
 // command is the gateway's binary with arguments, in the world's time.
 func (s *site) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, append(args, "--config", s.config())...)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("ANSWERBACK_TIME_SCALE=%d", scale), "ANSWERBACK_BUG="+s.bug)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("ANSWERBACK_TIME_SCALE=%d", scale), "ANSWERBACK_BUG="+s.bug, "ANSWERBACK_KILL_AT="+s.point)
 	return cmd
 }
 
