@@ -174,6 +174,9 @@ func (c *call) run(ctx context.Context) {
 	if err == nil && outcome != "" {
 		c.client.world.book.result(c.n, outcome)
 	}
+	if strings.Contains(outcome, "duplicate in-flight request ID") {
+		c.client.world.book.fault("lives: call %d was sent under a request id that was in use: %s", c.n, outcome)
+	}
 }
 
 // own gives the client's own answer to its question, or nil when ctx ends.

@@ -42,6 +42,9 @@ type questionNote struct {
 	kept   bool           // a person or client was told that it waits
 	over   bool           // a person was told that it has ended, or the backend heard the end
 	excuse string         // why it need not be answered any more
+	// unheard means that the gateway died after the tool had its answer and
+	// before an attached client had the result: results are not kept for those.
+	unheard bool
 }
 
 // done reports whether nothing more is expected of the question: it has ended,
@@ -180,6 +183,8 @@ func passes(client, backend string) bool {
 func (l *ledger) died() {
 	l.change(func() {
 		for _, q := range l.questions {
+			attached := q.call.client == formsClient || q.call.client == linksClient
+			q.unheard = q.unheard || attached && q.over && len(q.call.results) == 0
 			switch {
 			case q.excuse != "" || len(q.heard) > 0:
 			case !resumes(q.call.client, q.call.backend):

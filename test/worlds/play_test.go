@@ -432,6 +432,13 @@ func (w *world) wait(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	w.book.change(func() {
+		for _, q := range w.book.questions {
+			if q.kept && !q.done() && len(q.acked) == 0 && !passes(q.call.client, q.call.backend) {
+				w.book.faultLocked("P3: question %s (%s client, %s backend) had no outcome long after its deadline", q.key, q.call.client, q.call.backend)
+			}
+		}
+	})
 	w.book.excuse(excuseExpired, func(q *questionNote) bool { return len(q.acked) == 0 })
 	w.look(ctx, "after its deadline")
 	w.site.kill()
@@ -510,7 +517,7 @@ func (w *world) hears(ctx context.Context, k *call) {
 	key, _, _ := k.known()
 	heard, _ := w.book.is(func() bool {
 		q := w.book.questions[key]
-		return q != nil && len(q.heard) > 0 && q.excuse == ""
+		return q != nil && len(q.heard) > 0 && q.excuse == "" && !q.unheard
 	})
 	if heard && !w.await(ctx, k, func() bool { return false }) {
 		select {
