@@ -63,14 +63,6 @@ var excuses = []excuse{
 		why: "What server-everything gives up is sampling, which A2A has not.",
 	},
 	{
-		clients: []string{"event stream"}, server: "go-sdk legacy stdio", happening: "page to visit first (-32042)", control: "client 2.4.0 anew",
-		why: "Each call of the event stream is a session of its own, with which the process ends that has the page.",
-	},
-	{
-		clients: []string{"event stream"}, server: "server-everything", happening: "page to visit first (-32042)", control: "client 2.4.0 anew",
-		why: "Each call of the event stream is a session of its own, and server-everything forgets with a session that it refused.",
-	},
-	{
 		clients: []string{"event stream"}, server: "server-everything", happening: "two rounds", control: "client 2.4.0",
 		why: "server-everything asks twice only where it refuses with -32042 first, and that ends the call of a client of the legacy era.",
 	},

@@ -19,7 +19,7 @@ var planted = []struct {
 	script string
 	says   string
 }{
-	{bug: "short_life", seed: 39, says: `^P9: the gateway refused to start|^revived:|^once:`},
+	{bug: "short_life", script: "short_life", says: `^P9: the gateway refused to start|^revived:|^once:`},
 	{bug: "lone_call", seed: 10, says: `^P1:|panic`},
 	{bug: "ack_before_persist", seed: 1, says: `^P1:`},
 	{bug: "sync_off", seed: 13, says: `^P1:|^P9:`},
