@@ -95,8 +95,20 @@ func (s *site) unmount() {
 	if s.fuse == nil {
 		return
 	}
-	if err := s.fuse.Unmount(); err != nil {
+	// The kernel gives back the files of a process that was killed a moment after
+	// its end.
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	err := s.fuse.Unmount()
+	for err != nil {
+		select {
+		case <-time.After(20 * time.Millisecond):
+			err = s.fuse.Unmount()
+			continue
+		case <-deadline.C:
+		}
 		s.t.Errorf("the disk cannot be taken away: %v", err)
+		break
 	}
 	s.fuse = nil
 }
