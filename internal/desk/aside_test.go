@@ -212,3 +212,24 @@ func TestAGroupThatCameBackInPartIsSetAside(t *testing.T) {
 		t.Errorf("set aside: %+v", all)
 	}
 }
+
+// An ask is said to go on after the next start where that is so: it is kept, and
+// has not ended.
+func TestKeeps(t *testing.T) {
+	k := newKit(t, nil)
+	defer closeKit(t, k)
+	kept := waitsOn(k, "kept")
+	passing := k.Ask(question(), Ways{Client: &client{}}, Asker{Settled: func(ask.Outcome) error { return nil }})
+	if !k.Keeps(kept) || k.Keeps(passing) || k.Keeps("unknown") {
+		t.Errorf("kept %t, passing %t, unknown %t", k.Keeps(kept), k.Keeps(passing), k.Keeps("unknown"))
+	}
+	if _, err := k.Submit(kept, adaAtPage, "page", accept); err != nil || k.Keeps(kept) {
+		t.Errorf("after its answer: %t, %v", k.Keeps(kept), err)
+	}
+}
+
+func TestStepBackOfNoBody(t *testing.T) {
+	if got := StepBack([]byte{1}); string(got) != "\x01" || steppedBack(got) {
+		t.Errorf("what is no body became %v", got)
+	}
+}

@@ -74,7 +74,7 @@ var elsewhere = map[string]string{
 	"internal/bridge/listen.go":        "makes questions of what a modern server's result holds",
 	"internal/doorstep/connect.go":     "asks for an account in the gateway's own name",
 	"internal/doorstep/resume.go":      "asks for an account in the gateway's own name",
-	"cmd/answerback/doctor.go":         "refuses every question: an examination has no client",
+	"cmd/answerback/doctor_backend.go": "refuses every question: an examination has no client",
 }
 
 // questions are the types by which a file is known to handle questions.

@@ -84,8 +84,9 @@ func TestPassingQuestionsAreQuickAndLeaveNothing(t *testing.T) {
 	writes := func(operation string) float64 {
 		return g.Metric(t, `answerback_journal_seconds_count{operation="`+operation+`"}`)
 	}
-	for _, operation := range []string{"create", "update", "shelf_put", "shelf_delete"} {
-		if n := writes(operation); n != 0 {
+	// The start itself puts one item on a shelf: the epoch of the gateway.
+	for operation, most := range map[string]float64{"create": 0, "update": 0, "shelf_put": 1, "shelf_delete": 0} {
+		if n := writes(operation); n > most {
 			t.Errorf("%v times %s at the journal, for questions that pass through", n, operation)
 		}
 	}

@@ -259,13 +259,13 @@ func overAfterACrash(t *testing.T, s site, alone bool) {
 	})
 	wall.turn(time.Minute)
 
-	for i := range kills {
+	// That the engine brings back what it removed is shown by
+	// TestTheEngineBringsBackWhatItRemoved. Here what came back is swept away
+	// beside the reads, so it is not counted.
+	for range kills {
 		s.kill(t, j)
 		j = s.open(t)
 		grants, results = j.Shelf("grants"), j.Shelf("results")
-		if back := messages(t, j, asks); alone && i == 0 && back < n { // then they are swept away
-			t.Errorf("the engine has brought back %d messages: this shows nothing", back)
-		}
 		for k, a := range settled {
 			if _, err := j.Get(ctx, a.Key); !errors.Is(err, journal.NotFound) {
 				t.Errorf("a question that was settled is read: %v", err)
