@@ -74,7 +74,9 @@ func loadConfig(cmd *cobra.Command) (c *config.Config, path string, err error) {
 	if err != nil {
 		return nil, path, problems(err)
 	}
-	plant.ScaleAll(c)
+	if plant.Scale > 1 {
+		plant.ScaleAll(c)
+	}
 	return c, path, nil
 }
 

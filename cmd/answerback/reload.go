@@ -55,7 +55,9 @@ func reload(g *gateway, file string, log *slog.Logger) {
 		log.Info("configuration note", "note", n.String())
 	}
 	if err == nil {
-		plant.ScaleAll(cfg)
+		if plant.Scale > 1 {
+			plant.ScaleAll(cfg)
+		}
 		err = g.reload(cfg)
 	}
 	if err != nil {

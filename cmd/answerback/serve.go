@@ -95,7 +95,9 @@ func serve(ctx context.Context, cfg *config.Config, file string, log *slog.Logge
 		return err
 	}
 	plant.Kill("serve.restored")
-	defer plant.Measure()()
+	if stop := plant.Measure(); stop != nil {
+		defer stop()
+	}
 	defer watchReloads(ctx, g, file, log)()
 	defer serveStatus(cfg.DataDir, g, d, log)()
 

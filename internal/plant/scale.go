@@ -6,29 +6,24 @@ import (
 	"os"
 	"reflect"
 	"strconv"
-	"sync"
 	"time"
 )
 
 const scaleVariable = "ANSWERBACK_TIME_SCALE"
 
-// scale is how many times faster time runs, read once.
-var scale = sync.OnceValue(func() int64 {
+// Scale is how many times faster time runs in the world that the environment
+// describes. In other builds it is the constant 1.
+var Scale = readScale()
+
+func readScale() time.Duration {
 	if n, err := strconv.ParseInt(os.Getenv(scaleVariable), 10, 64); err == nil && n > 1 {
-		return n
+		return time.Duration(n)
 	}
 	return 1
-})
-
-// Scaled gives d in the time of the world that the environment describes.
-func Scaled(d time.Duration) time.Duration { return d / time.Duration(scale()) }
+}
 
 // ScaleAll scales every duration below v, which is a pointer to a struct.
-func ScaleAll(v any) {
-	if scale() > 1 {
-		scaleAll(reflect.ValueOf(v))
-	}
-}
+func ScaleAll(v any) { scaleAll(reflect.ValueOf(v)) }
 
 var duration = reflect.TypeFor[time.Duration]()
 
@@ -58,7 +53,7 @@ func scaleAll(v reflect.Value) {
 		}
 	case reflect.Int64:
 		if v.Type() == duration && v.CanSet() {
-			v.SetInt(int64(Scaled(time.Duration(v.Int()))))
+			v.SetInt(v.Int() / int64(Scale))
 		}
 	}
 }

@@ -17,8 +17,8 @@ var collectPoints = []struct {
 	left bool // it can still be collected
 }{
 	{"desk.collect.before", true}, // nobody has it, and the store has
-	{"journal.put.before:1", true},
-	{"journal.put.after:1", false}, // the store has given it away, and nobody has it
+	{"journal.put.before:3", true},
+	{"journal.put.after:3", false}, // the store has given it away, and nobody has it
 	{"desk.collect.after", false},
 }
 

@@ -23,23 +23,23 @@ const runs = "the backend runs the call"
 
 // refreshPoints are all the moments of a refresh at which the gateway dies,
 // and what becomes of the next call: the person is asked only where the
-// refresh token may have been shown and what it brought was not stored. The
-// first thing that these gateways store is the announcement, the second what
-// the refresh brought.
+// refresh token may have been shown and what it brought was not stored. At
+// its start a gateway stores the time and its epoch; the third thing is the
+// announcement, the fourth what the refresh brought.
 var refreshPoints = []struct {
 	name  string
 	first string // a moment at which another gateway dies before, "" for none
 	next  string
 }{
 	{"grant.announce.before", "", goesOn}, // nobody knows of the refresh
-	{"journal.put.before:1", "", goesOn},  // nor does the store yet
-	{"journal.put.after:1", "", asks},     // it is announced
+	{"journal.put.before:3", "", goesOn},  // nor does the store yet
+	{"journal.put.after:3", "", asks},     // it is announced
 	{"grant.announce.after", "", asks},    // and not made
 	{onItsWay, "", asks},
 	{answered, "", asks},
 	{"grant.renew.before", "", asks},   // the gateway has its tokens, the store has not
-	{"journal.put.before:2", "", asks}, // nor yet
-	{"journal.put.after:2", "", goesOn},
+	{"journal.put.before:4", "", asks}, // nor yet
+	{"journal.put.after:4", "", goesOn},
 	{"grant.renew.after", "", goesOn}, // they are stored, and nobody has used them
 	{runs, "", goesOn},
 	{"grant.lose.before", answered, asks}, // it was found that a gateway died

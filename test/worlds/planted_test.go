@@ -10,44 +10,35 @@ import (
 	"testing"
 )
 
-// planted names for each bug a world that must go red with it, and the words in
-// which. A world is a seed of TestWorlds, or a script where the bug needs a
-// gateway that dies at one exact point.
-var planted = []struct {
-	bug    string
-	seed   uint64
-	script string
-	says   string
-}{
-	{bug: "short_life", script: "short_life", says: `^P9: the gateway refused to start|^revived:|^once:`},
-	{bug: "lone_call", seed: 10, says: `^P1:|panic`},
-	{bug: "ack_before_persist", seed: 1, says: `^P1:`},
-	{bug: "sync_off", seed: 13, says: `^P1:|^P9:`},
-	{bug: "no_principal_check", seed: 2, says: `^P5:`},
-	{bug: "leaked_secret", seed: 2, says: `^P8:`},
-	{bug: "early_show", seed: 1, says: `^P1:|was shown|was listed`},
-	{bug: "lost_timer", script: "lost_timer", says: `^P3:`},
-	{bug: "lost_answer", script: "lost_answer", says: `^P1:`},
+// planted names each bug with the words in which a world must find it. The world
+// is the script in testdata that has the bug's name: a seed would find some of
+// them only where its moments fall right.
+var planted = []struct{ bug, says string }{
+	{"short_life", `^P9: the gateway refused to start|^revived:|^once:`},
+	{"lone_call", `^P1:|panic`},
+	{"no_principal_check", `^P5:`},
+	{"leaked_secret", `^P8:`},
+	{"early_show", `^P1:|was shown|was listed`},
+	{"lost_timer", `^P3:`},
+	{"lost_answer", `^P1:`},
 }
 
-// Each planted bug turns its world red, in words that name it. The scripts are
-// green without their bug; the seeds are, in TestWorlds.
+// Each planted bug turns its world red, in words that name the promise; without
+// the bug the world is green.
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.bug, func(t *testing.T) {
 			t.Parallel()
-			plan := generate(p.seed, span)
-			if p.script != "" {
-				text, err := os.ReadFile(filepath.Join("testdata", p.script+".txt"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if plan, err = parse(string(text)); err != nil {
-					t.Fatal(err)
-				}
-				if faults, story := play(t, plan, ""); len(faults) > 0 {
-					t.Fatalf("without the bug: %s\n%s", strings.Join(faults, "\n"), story)
-				}
+			text, err := os.ReadFile(filepath.Join("testdata", p.bug+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := parse(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if faults, story := play(t, plan, ""); len(faults) > 0 {
+				t.Fatalf("without the bug: %s\n%s", strings.Join(faults, "\n"), story)
 			}
 			faults, story := play(t, plan, p.bug)
 			says := regexp.MustCompile(p.says)

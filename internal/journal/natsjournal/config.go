@@ -73,11 +73,11 @@ func Defaults() Config {
 		AuditAge:   90 * 24 * time.Hour,
 		AuditBytes: 1 << 30,
 		Timeout:    5 * time.Second,
-		Recovery:   plant.Scaled(journal.Recovery),
+		Recovery:   journal.Recovery / plant.Scale,
 		Now:        time.Now,
-		slack:      max(plant.Scaled(10*time.Minute), time.Second),
-		beat:       max(plant.Scaled(time.Minute), 100*time.Millisecond),
-		grain:      plant.Scaled(time.Hour),
+		slack:      max(10*time.Minute/plant.Scale, time.Second),
+		beat:       max(time.Minute/plant.Scale, 100*time.Millisecond),
+		grain:      time.Hour / plant.Scale,
 	}
 }
 
