@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/answerback/answerback/ask"
@@ -30,7 +31,16 @@ type Config struct {
 type Store struct {
 	cfg   Config
 	index *index
+	away  atomic.Int64 // until when the shelf is not read for sign-ins that are known; Unix nanoseconds
 }
+
+const (
+	// readTime is how long a read of a sign-in that is known here may take.
+	readTime = time.Second
+	// awayTime is for how long a shelf that did not answer is left alone: a page
+	// reads its sign-in more than once, and must not wait each time.
+	awayTime = 5 * time.Second
+)
 
 var _ signin.Store = (*Store)(nil)
 
@@ -136,9 +146,21 @@ func (s *Store) Put(ctx context.Context, key string, r signin.Record) error {
 // shelf. While the shelf cannot be read, one that was there within the last 15
 // minutes is taken as it was.
 func (s *Store) Get(ctx context.Context, key string) (signin.Record, bool, error) {
+	now := s.cfg.Now()
+	before, known := s.index.stale(key, now)
+	if known {
+		if now.UnixNano() < s.away.Load() {
+			return before, true, nil
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, readTime)
+		defer cancel()
+	}
 	k, _, ok, err := s.get(ctx, key)
 	switch {
 	case errors.Is(err, journal.Unavailable):
+		s.away.Store(s.cfg.Now().Add(awayTime).UnixNano())
+		// It may have been ended meanwhile.
 		if r, known := s.index.stale(key, s.cfg.Now()); known {
 			return r, true, nil
 		}

@@ -93,8 +93,10 @@ func (c *call) decide(ctx context.Context, key string) (string, error) {
 			if c.backend == keyedKind {
 				return c.client.world.book.calls[c.n].runs > 0 || c.client.world.closing
 			}
+			// A question that passes is the client's own: a retry without an answer
+			// would be a new call of the tool.
 			q := c.client.world.book.questions[key]
-			return q == nil || q.done()
+			return q == nil || q.done() && !passes(c.client.kind, c.backend)
 		})
 		if over {
 			return "", nil
