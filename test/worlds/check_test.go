@@ -12,6 +12,7 @@ import (
 func (l *ledger) check() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.lapseLocked()
 	for _, key := range sorted(l.questions) {
 		l.checkQuestion(l.questions[key])
 	}

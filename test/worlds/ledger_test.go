@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ledger is what the world knows, outside the gateway: what people and clients
@@ -42,6 +43,7 @@ type questionNote struct {
 	kept   bool           // a person or client was told that it waits
 	over   bool           // a person was told that it has ended, or the backend heard the end
 	excuse string         // why it need not be answered any more
+	asked  time.Time
 	// unheard means that the gateway died after the tool had its answer and
 	// before an attached client had the result: results are not kept for those.
 	unheard bool
@@ -106,7 +108,7 @@ func (l *ledger) run(n int) (key string) {
 		}
 		c.runs++
 		key = fmt.Sprintf("%d.%d", n, c.runs)
-		l.questions[key] = &questionNote{key: key, call: c, given: map[string]int{}}
+		l.questions[key] = &questionNote{key: key, call: c, given: map[string]int{}, asked: time.Now()}
 	})
 	return key
 }
@@ -163,9 +165,20 @@ const (
 	excuseLost      = "its backend cannot be resumed, and the gateway died"
 	excuseServer    = "its backend restarted"
 	excuseExpired   = "its time was up"
+	excuseOld       = "its time may have been up"
 	excuseCancelled = "its call was cancelled"
 	excuseRestored  = "a backup was restored"
 )
+
+// lapseLocked excuses what is older than a question may become. On a busy machine
+// a step of a world can take that long.
+func (l *ledger) lapseLocked() {
+	for _, q := range l.questions {
+		if !q.done() && len(q.acked) == 0 && time.Since(q.asked) > askHours*time.Second {
+			q.excuse = excuseOld
+		}
+	}
+}
 
 // resumes reports whether a question of a client of one kind at a backend of
 // another outlives the gateway.
@@ -228,6 +241,7 @@ func (l *ledger) result(n int, value string) {
 func (l *ledger) owed() ([]string, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.lapseLocked()
 	var keys []string
 	for key, q := range l.questions {
 		if q.kept && len(q.heard) == 0 && q.excuse == "" && q.call.backend != keyedKind {

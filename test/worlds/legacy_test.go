@@ -182,6 +182,7 @@ func (c *call) refused(err error) {
 	key, _, _ := c.known()
 	book := c.client.world.book
 	book.change(func() {
+		book.lapseLocked()
 		if q := book.questions[key]; q != nil && q.kept && !q.done() {
 			book.faultLocked("P1: the %s client of question %s, which waits, could not come back: %v", c.client.kind, key, err)
 		}
