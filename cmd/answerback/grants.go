@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -153,32 +152,7 @@ func newGrantsResealCmd() *cobra.Command {
 
 // askGrants asks the gateway that runs with the configuration's data_dir.
 func askGrants(cmd *cobra.Command, method, path string, result any) error {
-	cfg, _, err := loadConfig(cmd)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), requestTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, "http://answerback"+grantsPath+path, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := sendLocal(cfg.DataDir)(r)
-	if errors.Is(err, errNotRunning) {
-		return fmt.Errorf("%w: accounts are read through the gateway, so start one with answerback serve", errNotRunning)
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(terminal.Line(strings.TrimSpace(string(body)), 500))
-	}
-	return json.Unmarshal(body, result)
+	return askRunning(cmd, method, grantsPath+path, "accounts are read", result)
 }
 
 // grantsPath is where the status socket serves grants.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -161,32 +159,7 @@ func printJSON(to io.Writer, v any) error {
 
 // askAside asks the gateway that runs with the configuration's data_dir.
 func askAside(cmd *cobra.Command, method, path string, result any) error {
-	cfg, _, err := loadConfig(cmd)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), requestTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, "http://answerback"+asidePath+path, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := sendLocal(cfg.DataDir)(r)
-	if errors.Is(err, errNotRunning) {
-		return fmt.Errorf("%w: what was set aside is read through the gateway, so start one with answerback serve", errNotRunning)
-	}
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 256<<20))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(terminal.Line(strings.TrimSpace(string(body)), 500))
-	}
-	return json.Unmarshal(body, result)
+	return askRunning(cmd, method, asidePath+path, "what was set aside is read", result)
 }
 
 // serveAside serves what was set aside to the gateway's owner.
